@@ -27,17 +27,9 @@ from teams.conversable._prices import listed_price
 from teams.memory.canvas import TextCanvas
 from teams.models._tokens import text_counter
 from teams.utils import schema_to_pydantic_model
+from tests.fakes.hostile_texts import HOSTILE, RUN
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = "__import__('pathlib').Path('PWNED').touch()"
-HOSTILE = [
-    *(RUN, f"{{x.{RUN}}}", f"{{{{ {RUN} }}}}", f"${{{RUN}}}", f"<% {RUN} %>", f"@{{{RUN}}}"),
-    *("$(touch PWNED)", "`touch PWNED`", "| touch PWNED", "-o PWNED", "file:PWNED"),
-    *("!!python/object/apply:os.system ['touch PWNED']", "cos\nsystem\n(S'touch PWNED'\ntR."),
-    *("<script>open('PWNED')</script>", "[@click=app.bell('PWNED')]x[/]", "<|endoftext|>"),
-    *("'; DROP TABLE notes; --", 'x"} 1\nforged{a="', "(?{open('PWNED')})", "%(x)s %n {0!r}"),
-]
-"""Texts that are code for some library."""
 
 
 def pydantic(text: str) -> None:
@@ -116,15 +108,15 @@ PROBES: dict[str, Callable[[str], None] | str] = {
     "mcp": "security/test_text_is_no_code.py::test_a_schema_runs_nothing",
     "langchain_core": "security/test_text_is_no_code.py::test_a_schema_runs_nothing",
     "openai": answers,
-    "docker": "teams/code_executors/test_jupyter.py::"
-    "test_the_kernel_has_no_secrets_and_a_temporary_folder_goes",
+    "docker": "teams/code_executors/test_jupyter.py::test_what_code_prints_stays_text",
     "playwright": "browser/test_agent.py::"
     "test_hostile_text_stays_between_marks_that_it_can_not_know",
     "aiosqlite": rows,
     "diskcache": "security/test_component_files.py::"
     "test_a_power_is_refused_with_the_line_that_allows_it",
-    "chromadb": "security/test_component_files.py::"
-    "test_a_memory_that_no_allowance_can_name_is_refused",
+    "chromadb": "teams/memory/test_chromadb.py::test_hostile_texts_stay_texts",
+    "redis": "teams/memory/test_redis.py::test_hostile_texts_stay_texts",
+    "mem0": "security/test_component_files.py::test_a_memory_that_no_allowance_can_name_is_refused",
     "prometheus_client": figures,
     "tiktoken": tokens,
     "genai_prices": prices,

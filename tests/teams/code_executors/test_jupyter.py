@@ -14,6 +14,7 @@ import pytest
 from teams.code_executor import CodeBlock, CodeExecutor
 from teams.code_executors.jupyter import JupyterCodeExecutor, JupyterCodeResult
 from teams.core import CancellationToken
+from tests.fakes.hostile_texts import HOSTILE
 
 pytestmark = pytest.mark.timeout(40)  # kernels are started
 
@@ -35,6 +36,10 @@ def show(**data: str) -> str:
 async def executor(tmp_path: Path) -> AsyncIterator[JupyterCodeExecutor]:
     async with JupyterCodeExecutor(timeout=20, output_dir=tmp_path / "work") as executor:
         yield executor
+
+
+def texts(folder: Path) -> list[str]:
+    return [file.read_text() for file in folder.iterdir()]
 
 
 def exists(pid: int) -> bool:
@@ -63,6 +68,13 @@ async def test_variables_stay_and_output_comes_in_order(executor, tmp_path):
     result = await run(executor, "x")
     assert "NameError" in result.output
     assert ANEW not in result.output
+
+
+async def test_what_code_prints_stays_text(executor, tmp_path):
+    printed = "\n".join(HOSTILE)
+    result = await run(executor, f"print({printed!r})", show(text_html=printed))
+    assert (result.exit_code, result.output.startswith(f"{printed}\n")) == (0, True)
+    assert texts(tmp_path / "work") == [printed]
 
 
 async def test_what_code_shows_is_saved(executor):

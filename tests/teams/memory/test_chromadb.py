@@ -27,6 +27,7 @@ from teams.memory.chromadb import (
 from teams.model_context import UnboundedChatCompletionContext
 from teams.models import SystemMessage, UserMessage
 from tests.fakes.chroma_server import running_chroma
+from tests.fakes.hostile_texts import HOSTILE
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.word_vectors import make_embedding
 
@@ -74,6 +75,21 @@ async def test_the_nearest_entries_are_found_with_score_and_metadata(make: Make)
     assert metadata["score"] == pytest.approx(1.0, abs=1e-5)
     # Vectors with nothing in common have the cosine distance 1.
     assert (found[1].metadata or {})["score"] == pytest.approx(0.5, abs=1e-5)
+
+
+async def test_hostile_texts_stay_texts(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    memory = make(k=len(HOSTILE))
+    for each in HOSTILE:
+        await memory.add(text(each, who=each))
+    for each in HOSTILE:
+        found = (await memory.query(each)).results
+        assert {one.content for one in found} == {*HOSTILE}
+        assert all(one.metadata and one.metadata["who"] == one.content for one in found)
+    assert not any((tmp_path / "here").iterdir())
 
 
 async def test_the_distance_is_the_one_asked_for(make: Make):

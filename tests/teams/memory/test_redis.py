@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from teams.memory import MemoryContent, MemoryMimeType
 from teams.memory.redis import RedisMemory, RedisMemoryConfig
 from teams.model_context import UnboundedChatCompletionContext
 from teams.models import UserMessage
+from tests.fakes.hostile_texts import HOSTILE
 from tests.fakes.word_vectors import word_vector
 
 Make = Callable[..., RedisMemory]
@@ -55,6 +58,21 @@ async def test_the_nearest_entries_are_found_with_their_metadata(make: Make):
     assert [(each.content, each.mime_type, each.metadata) for each in found] == [
         ("ovens are set in celsius", MemoryMimeType.TEXT, {"kitchen": "ours"})
     ]
+
+
+async def test_hostile_texts_stay_texts(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    memory, most = make(), {"top_k": len(HOSTILE), "distance_threshold": 2.0}
+    for each in HOSTILE:
+        await memory.add(text(each, who=each))
+    for each in HOSTILE:
+        found = (await memory.query(each, **most)).results
+        assert each in {one.content for one in found}
+        assert all(one.metadata and one.metadata["who"] == one.content for one in found)
+        assert contents(await memory.query(each, sequential=True, **most)) == HOSTILE
+    assert os.listdir(tmp_path) == []
 
 
 async def test_options_of_a_query_go_before_the_config(make: Make):
