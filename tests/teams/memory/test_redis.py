@@ -64,14 +64,14 @@ async def test_hostile_texts_stay_texts(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    memory, most = make(), {"top_k": len(HOSTILE), "distance_threshold": 2.0}
+    memory = make(top_k=len(HOSTILE), distance_threshold=2.0)
     for each in HOSTILE:
         await memory.add(text(each, who=each))
     for each in HOSTILE:
-        found = (await memory.query(each, **most)).results
-        assert each in {one.content for one in found}
+        found = (await memory.query(each)).results
+        assert each in [one.content for one in found]
         assert all(one.metadata and one.metadata["who"] == one.content for one in found)
-        assert contents(await memory.query(each, sequential=True, **most)) == HOSTILE
+        assert contents(await memory.query(each, sequential=True)) == HOSTILE
     assert os.listdir(tmp_path) == []
 
 
