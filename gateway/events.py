@@ -355,7 +355,8 @@ class TurnHeld(_Event):
             case "":
                 text = ""
             case "parallel_turns":
-                text = f"This waits: all {most} turns that may run at a time do. One has to end."
+                running = f"{most} turns are" if most > 1 else "a turn is"
+                text = f"This waits: {running} running, and no more may. One has to end."
             case "person_parallel_turns":
                 own = f"{most} turns of yours are" if most > 1 else "a turn of yours is"
                 text = f"This waits: {own} running, and no more may. One has to end."

@@ -94,6 +94,8 @@ class ThreadModel:
         self.last_seq = 0
         self.agents: dict[str, AgentState] = {}
         self.queued: dict[int, str] = {}
+        self.silence = ""
+        """How long a model has said nothing, in words."""
         self.held = ""
         """The limit that holds the next turn at its start, in words."""
         self.requests: dict[str, RequestItem] = {}
@@ -194,8 +196,7 @@ class ThreadModel:
                 text = f"{event.for_operator or event.text}{what_to_do}"
                 self._seal_notice(event, text, level, incident)
             case ModelSilent(over=over):
-                if self.speaker:
-                    self._add_agent(self.speaker).doing = "working" if over else event.text
+                self.silence = "" if over else event.text
             case TurnHeld():
                 self.held = event.text
             case Usage(agent=agent, prompt_tokens=prompt, completion_tokens=completion):
@@ -204,6 +205,7 @@ class ThreadModel:
                 self._add_agent(agent).tokens += prompt + completion
 
     def _apply_to_turn(self, event: TurnStarted | TurnFinished | SpeakerStarted) -> None:
+        self.silence = ""
         match event:
             case TurnStarted(messages=messages):
                 self._resume_decided_calls(event.at)

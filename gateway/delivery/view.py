@@ -8,6 +8,7 @@ else in the last one, or where there is none, in the next one.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
@@ -84,6 +85,8 @@ class ThreadView:
         self._failure_told = False
         self._told = ""
         """The newest notice of the turn."""
+        self._silent: ModelSilent | None = None
+        """A silence that is not known to be over."""
         self._silence: LineItem | None = None
         """The line about a model that says nothing."""
         self._hold: LineItem | None = None
@@ -167,7 +170,7 @@ class ThreadView:
         self.muted = True
         self.items.clear()
         self._forget_turn()
-        self._silence = self._hold = None
+        self._silent = self._silence = self._hold = None
         self._cards.clear()
         self._offers.clear()
 
@@ -217,7 +220,8 @@ class ThreadView:
                 if event.outcome == "waiting":
                     item.forget_running()  # who is asked sees a card, and what came of it later
         self._forget_turn()
-        self._silence = None
+        if self._silent is not None:  # it said something, or was stopped, just before
+            self._note_silence(replace(self._silent, over=True))
         if self.muted:
             return
         self.busy = "waiting" if event.outcome == "waiting" else "idle"
@@ -316,6 +320,7 @@ class ThreadView:
     def _note_silence(self, event: ModelSilent) -> None:
         """Change the status, and later a line with a way out."""
         self.busy = "working" if event.over else "silent"
+        self._silent = None if event.over else event
         if event.seconds < SILENCE_TOLD:
             return
         way_out = Line(text=event.text, command="/stop", label="Stop")
@@ -327,7 +332,8 @@ class ThreadView:
         if self._silence.line != line:
             self._silence.line, self._silence.changed = line, True
         if event.over:
-            self._offers.remove(self._silence)
+            if self._silence in self._offers:
+                self._offers.remove(self._silence)
             self._silence = None
 
     def _add_file(self, event: FileMade) -> None:

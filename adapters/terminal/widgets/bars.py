@@ -208,7 +208,7 @@ class StatusBar(Horizontal):
         worked = format_duration(max(0.0, now - model.turn_started_at))
         hint = "stopping…" if stopping else "esc again to stop" if armed else "esc esc stop"
         self._show(
-            (f"working {worked}", "$primary"),
+            (f"working {worked}  {model.silence}".rstrip(), "$primary"),
             (hint, "$warning" if armed and not stopping else MUTED),
         )
 

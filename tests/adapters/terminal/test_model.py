@@ -210,11 +210,12 @@ def test_a_turn_that_waits_is_settled_and_goes_on_after_the_answer():
     assert item.outcome == "Lisbon"
 
 
-def test_an_agent_whose_model_says_nothing_shows_it_until_it_does():
-    begun = (began("go"), speaker("coder"), events.ModelSilent(thread="", seconds=30))
-    assert model_of(*begun).agents["coder"].doing == "The model has said nothing for 30 s."
+def test_a_model_that_says_nothing_shows_it_until_it_does():
+    begun = (began("go"), events.ModelSilent(thread="", seconds=30))
+    assert model_of(*begun).silence == "The model has said nothing for 30 s."
     over = events.ModelSilent(thread="", seconds=30, over=True)
-    assert model_of(*begun, over).agents["coder"].doing == "working"
+    for end in (over, speaker("coder"), ended("stopped")):
+        assert model_of(*begun, end).silence == ""
 
 
 def test_who_asks_twice_still_asks_after_the_first_answer():

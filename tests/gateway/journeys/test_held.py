@@ -144,7 +144,7 @@ def held(limit: Any = "person_turns", until: float | None = 2_000_420.0) -> Turn
 
 
 HAD = "This waits: you had 30 turns within ten minutes. It begins in 7 minutes."
-FULL = "This waits: all 30 turns that may run at a time do. One has to end."
+FULL = "This waits: 30 turns are running, and no more may. One has to end."
 
 
 async def test_one_line_is_posted_edited_and_taken_away_once_the_turn_begins(

@@ -98,6 +98,17 @@ async def test_a_turn_that_is_stopped_in_a_silence_takes_the_button_back(tmp_pat
     assert all(not command for _, command in lines(board))
 
 
+async def test_an_answer_that_ends_the_turn_at_once_ends_the_silence(tmp_path: Path) -> None:
+    board = Board()
+    async with served(tmp_path, Surface(board)) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, silent(120))
+        await board.until(lambda b: b.posted)
+        await story.tell(said("a", "m", "Well."), DONE)
+        await story.told()
+    assert lines(board) == [("The model said nothing for 2 minutes.", "")]
+
+
 def lines(board: Board) -> list[tuple[str, str]]:
     shown = [each.content for each in board.posted]
     return [
