@@ -95,7 +95,7 @@ class ThreadModel:
         self.agents: dict[str, AgentState] = {}
         self.queued: dict[int, str] = {}
         self.silence = ""
-        """How long a model has said nothing, in words."""
+        """The time for which a model has said nothing, in words."""
         self.held = ""
         """The limit that holds the next turn at its start, in words."""
         self.requests: dict[str, RequestItem] = {}
