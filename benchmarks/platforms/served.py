@@ -12,11 +12,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from benchmarks.gateway.scenarios import new_store
 from benchmarks.gateway.teams import DoNothing, OneTeam, solo
 from gateway.access.authority import Access
 from gateway.adapter import Adapter
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
 
 Figures = dict[str, list[float]]
 TOKENS = 1000
@@ -44,14 +44,14 @@ async def served(
     stream: bool = True,
     parallel: int = 16,
 ) -> AsyncGenerator[Gateway]:
-    """A gateway on a temporary store, with its adapter."""
+    """A gateway on a new store, with its adapter."""
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         teams = OneTeam(lambda: solo(model, stream=stream))
         limits = Limits(parallel_turns=parallel, shutdown=0.1)
-        store = SqliteStore(Path(folder))
-        access = Access([person])
+        store, access = new_store(Path(folder)), Access([person])
+        platforms = (adapter.name,)
         async with (
-            Gateway(store, teams, access=access, limits=limits) as gateway,
+            Gateway(store, teams, access=access, limits=limits, platforms=platforms) as gateway,
             asyncio.TaskGroup() as group,
         ):
             running = group.create_task(adapter.run(gateway), name="adapter")

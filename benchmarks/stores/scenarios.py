@@ -10,8 +10,11 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from itertools import pairwise
 from typing import Any
 
+from adapters.slack.simulator.state import Message
+from adapters.slack.testing import HOME, RealClock, SlackSimulator
 from benchmarks.gateway.scenarios import (
     POSTGRES,
     SENDERS,
@@ -24,10 +27,15 @@ from benchmarks.gateway.scenarios import (
     run,
 )
 from benchmarks.gateway.teams import DoNothing
+from benchmarks.platforms.served import BETWEEN, FIRST, served, until
+from benchmarks.platforms.slack import adapter
 from benchmarks.processes import family_seconds, parent_of
 from gateway.gateway import Gateway
 from tests.fakes.postgres_wire import EXECUTE, SYNC, CountedWire
 
+COSTS = ("statements", "round trips", "transactions that write", "bytes of the log")
+IDLE, AFTER = 10.0, 0.5
+"""Seconds without messages, and behind an answer until all of it is noted."""
 _BACKEND = "SELECT pg_backend_pid() AS pid"
 _LOG = "SELECT pg_current_wal_insert_lsn() - '0/0' AS bytes"
 
@@ -129,6 +137,58 @@ async def round_trips(turns: int) -> Figures:
             }
 
 
+async def served_message(count: int) -> Figures:
+    """Cost of a message whose answer Slack's adapter streams.
+
+    One after the other, without what the node does in the same time without any.
+    """
+    async with (
+        CountedWire(os.environ[POSTGRES]) as wire,
+        SlackSimulator(clock=RealClock()) as slack,
+    ):
+        os.environ[POSTGRES] = wire.url
+        alice, streaming = slack.person("alice"), DoNothing(*FIRST, pause=BETWEEN)
+        operator = f"slack:{HOME}:{alice.id}"
+        connected = lambda: len(slack.sockets.live) >= 2  # noqa: E731 (a condition, passed on)
+        async with served(adapter(slack), streaming, operator, connected) as gateway:
+            store: Any = gateway.store
+
+            async def cost() -> list[float]:
+                sent, log = wire.sent, await bytes_logged(store)
+                return [time.monotonic(), sent[EXECUTE], sent[SYNC], store.commits, log]
+
+            async def ask(thread: Message | None = None) -> Message:
+                begun = len(slack.calls("chat.startStream"))
+                if thread is None:
+                    thread = await alice.asks("general", "a question")
+                else:
+                    await alice.says("general", "a question", thread=thread)
+                await until(lambda: len(slack.calls("chat.startStream")) > begun)
+                await until(lambda: not slack.open_streams)
+                await asyncio.sleep(AFTER)
+                return thread
+
+            thread = await ask()
+            await ask(thread)
+            times = [await cost()]
+            await asyncio.sleep(IDLE)
+            times.append(await cost())
+            for _ in range(count):
+                await ask()
+            times.append(await cost())
+            for _ in range(count):
+                await ask(thread)
+            times.append(await cost())
+    idle, *spent = ([b - a for a, b in zip(*each, strict=True)] for each in pairwise(times))
+    figures: Figures = {}
+    for number, name in enumerate(COSTS, start=1):
+        each_second = idle[number] / idle[0]
+        for where, found in zip(("in a new thread", "in a thread"), spent, strict=True):
+            figures[f"{name}, {where}"] = [(found[number] - each_second * found[0]) / count]
+        figures[f"{name}, a second without messages"] = [each_second]
+    return figures
+
+
 async def server_cpu(store: Any) -> float:
     """Seconds of CPU that the database's server has used; 0 without one."""
     if POSTGRES not in os.environ:
@@ -145,7 +205,7 @@ async def bytes_logged(store: Any) -> int:
 
 
 SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
-    each.__name__: each for each in (busy, paced, written, round_trips)
+    each.__name__: each for each in (busy, paced, written, round_trips, served_message)
 }
 
 if __name__ == "__main__":

@@ -54,6 +54,12 @@ def run(*, quick: bool) -> Table:
             Row(name=f"{what} of a turn", unit="", cells={OTHER: Figures.of(found)})
             for what, found in measured.once("round_trips", 50, kind=OTHER).items()
         ]
+        table.rows += [
+            Row(
+                name=f"a message served in Slack: {what}", unit="", cells={OTHER: Figures.of(found)}
+            )
+            for what, found in measured.once("served_message", 8, kind=OTHER).items()
+        ]
         table.rows.append(_sync())
     return table
 
