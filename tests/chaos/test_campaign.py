@@ -15,7 +15,7 @@ SOAKED = 50
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 async def test_after_every_pause_each_message_has_exactly_one_outcome(

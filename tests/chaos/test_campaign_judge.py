@@ -11,7 +11,7 @@ from gateway.events import BROKE_OFF
 from tests.chaos.campaign.judge import Observation, Sent, judge
 from tests.chaos.campaign.model import Request
 from tests.chaos.campaign.plan import DAY, Begin, Edit, End, Planner, Say
-from tests.chaos.campaign.platform import OFFER, Post
+from tests.chaos.campaign.platform import CONTINUE, OFFER, Post
 from tests.chaos.campaign.report import KINDS, Line, Results, explain, table
 from tests.chaos.campaign.run import PLATFORMS
 
@@ -22,6 +22,8 @@ RIGHT = Observation(
     requests=[Request(4, ((1, 1),), ())],
     effects=["note m0001"],
 )
+LOST = replace(RIGHT, lost_until=6)
+"""The same, before records were lost."""
 WRONG = {
     "lost": replace(RIGHT, posts=[], requests=[], spent=frozenset([1])),
     "old and unsaid": replace(RIGHT, sent={1: replace(SENT, age=8 * DAY)}, posts=[], requests=[]),
@@ -41,6 +43,11 @@ WRONG = {
         requests=[Request(4, ((1, 1),), (), "h0007"), Request(5, ((1, 1), (2, 1)), ())],
         read={"P1": frozenset(["h0007"])},
     ),
+    "doubled though nobody asked": replace(LOST, posts=[*RIGHT.posts, *RIGHT.posts]),
+    "doubled tool though nobody asked": replace(LOST, effects=["note m0001", "note m0001"]),
+    "unsaid, though records were not lost": replace(
+        RIGHT, posts=[Post("here", "It may have been done.", (CONTINUE,))], requests=[]
+    ),
     "overwritten by another answer": replace(
         RIGHT,
         posts=[Post("here", "a0001v1", id="P1"), Post("here", "older", id="P2")],
@@ -54,6 +61,20 @@ WRONG = {
     "old text": replace(RIGHT, sent={1: replace(SENT, versions={1: 2, 2: 3})}),
 }
 FINE = {
+    "answered again, as somebody asked for it after a loss": replace(
+        LOST,
+        posts=[*RIGHT.posts, *RIGHT.posts],
+        effects=["note m0001", "note m0001"],
+        pressed=frozenset(["here"]),
+    ),
+    "continued by the next message after a loss": replace(
+        LOST,
+        sent={1: SENT, 2: replace(SENT, said=Say(2, "ann", "general", 1), step=9, heard=9)},
+        posts=[*RIGHT.posts, Post("here", "a0001v1 a0002v1")],
+    ),
+    "offered after a loss": replace(
+        LOST, posts=[Post("here", "It may have been done.", (CONTINUE,))], requests=[]
+    ),
     "answered": RIGHT,
     "broken off": replace(
         RIGHT,
@@ -66,6 +87,17 @@ FINE = {
         posts=[Post("here", "a0001v1 it is", id="P1")],
         requests=[Request(4, ((1, 1),), (), "h0007"), *RIGHT.requests],
         read={"P1": frozenset(["h0007"])},
+    ),
+    "broken off in a message below": replace(
+        RIGHT,
+        posts=[Post("here", "h0007 is"), Post("here", f"half {BROKE_OFF}")],
+        requests=[Request(4, ((1, 1),), (), "h0007")],
+    ),
+    "broken off twice": replace(
+        RIGHT,
+        posts=[Post("here", f"h0008 is half {BROKE_OFF}", id="P1")],
+        requests=[Request(4, ((1, 1),), (), "h0007"), Request(5, ((1, 1),), (), "h0008")],
+        read={"P1": frozenset(["h0007", "h0008"])},
     ),
     "answered anew after an edit": replace(
         RIGHT,
@@ -143,7 +175,7 @@ def test_a_seed_is_one_plan_in_which_everything_refers_to_what_was_said(
 
 
 def line(seed: int, **violations: list[str]) -> Line:
-    return Line(seed, "slack", False, 9, {"answered": 8}, violations, 1.0)
+    return Line(seed, "slack", False, 3, 9, {"answered": 8}, violations, 1.0)
 
 
 def test_results_go_on_at_the_first_campaign_that_was_not_correct(tmp_path: Path) -> None:
@@ -154,7 +186,9 @@ def test_results_go_on_at_the_first_campaign_that_was_not_correct(tmp_path: Path
     assert not results.is_done(0, "discord", long=False)
     results.add(line(1))
     assert results.is_done(1, "slack", long=False)
-    assert "| 2 | all | 18 | 16 | 0 | 0 | 0 | 0 |" + " 0 |" * len(KINDS) in table(results.lines())
+    assert "| 2 | all | 6 | 18 | 16 | 0 | 0 | 0 | 0 |" + " 0 |" * len(KINDS) in table(
+        results.lines()
+    )
 
 
 def test_a_violation_comes_with_the_steps_around_it_and_its_command() -> None:

@@ -146,8 +146,8 @@ class DiscordPlatform:
         await self._discord.person(message.author.name).deletes(message)
 
     async def press(self, place: str, person: str, button: str) -> bool:
-        """Press a button in a place; False if there is none."""
-        for message in self._written():
+        """Press the last such button; False if there is none."""
+        for message in reversed([*self._written()]):
             if _place(message) == place and button in _buttons(message):
                 try:
                     await self._discord.person(person).clicks(message, button)

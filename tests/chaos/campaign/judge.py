@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from gateway.events import BROKE_OFF
 from tests.chaos.campaign.model import Request
 from tests.chaos.campaign.plan import DIRECT, OFFERED, Say
-from tests.chaos.campaign.platform import OFFER, Post
+from tests.chaos.campaign.platform import CONTINUE, OFFER, Post
 from tests.chaos.violations import Violations
 
 ANSWER = re.compile(r"\ba(\d{4})v(\d)")
@@ -67,6 +67,10 @@ class Observation:
     """Messages that Parley says were too old to be offered."""
     read: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Marks that people could read in each of the bot's messages, by its id."""
+    lost_until: int = 0
+    """The step at which the last loss of records was over; 0 without one."""
+    pressed: frozenset[str] = frozenset()
+    """Places in which somebody has asked by a button since."""
     told_first: frozenset[int] = frozenset()
     """Messages of which the process may have heard before it heard of their deletion."""
 
@@ -95,7 +99,7 @@ def judge(seen: Observation) -> Verdict:
         elsewhere = [place for place in places if place != sent.place]
         verdict.misplaced += [f"{n} was answered in {place}" for place in elsewhere]
         times = len(places) - len(elsewhere)
-        if times > 1:
+        if times > 1 and not _asked_again(sent, seen):
             verdict.doubled.append(f"{n} was answered {times} times")
         outcome = outcome_of(sent, seen, answered=bool(times))
         verdict.outcomes[outcome or "none"] += 1
@@ -105,8 +109,21 @@ def judge(seen: Observation) -> Verdict:
     _check_replaced(verdict, seen)
     verdict.lost += [f"{n}: its key is spent, its text is gone, for no reason" for n in seen.bare]
     done = Counter(seen.effects)
-    verdict.doubled += [f"{what} ran {times} times" for what, times in done.items() if times > 1]
+    verdict.doubled += [
+        f"{what} ran {times} times"
+        for what, times in done.items()
+        if times > 1 and not _asked_again(seen.sent.get(int(what[-4:])), seen)
+    ]
     return verdict
+
+
+def _asked_again(sent: Sent | None, seen: Observation) -> bool:
+    """True where people had a thread go on whose records were lost."""
+    if sent is None or sent.step > seen.lost_until:
+        return False
+    return sent.place in seen.pressed or any(
+        each.place == sent.place and each.step > seen.lost_until for each in seen.sent.values()
+    )
 
 
 def too_old(seen: Observation) -> int:
@@ -134,9 +151,9 @@ def outcome_of(sent: Sent, seen: Observation, *, answered: bool) -> str:
         return "answered"
     if sent.deleted:
         return "deleted"
-    if any(_is_half(post, sent, seen) for post in seen.posts):
+    if _breaks_off(sent, seen):
         return "broken"
-    if any(post.place == sent.place and _offers(post) for post in seen.posts):
+    if any(post.place == sent.place and _offers(post, sent, seen) for post in seen.posts):
         return "offered"
     known = sent.said.n in seen.spent
     if sent.age > OFFERED and not known and seen.counted >= too_old(seen):
@@ -154,19 +171,16 @@ def unanswered(seen: Observation) -> list[int]:
     ]
 
 
-def _is_half(post: Post, sent: Sent, seen: Observation) -> bool:
-    """True for the half answer to a message, marked as such."""
-    halves = {
-        request.half
-        for request in seen.requests
-        if request.half and any(n == sent.said.n for n, _ in request.new)
-    }
-    half = halves.intersection(READ.findall(post.text))
-    return bool(half) and post.place == sent.place and BROKE_OFF in post.text
+def _breaks_off(sent: Sent, seen: Observation) -> bool:
+    """True where half of the answer stands, and says so."""
+    n, text = sent.said.n, "\n".join(p.text for p in seen.posts if p.place == sent.place)
+    halves = {each.half for each in seen.requests if n in dict(each.new)}
+    return BROKE_OFF in text and bool(halves.intersection(READ.findall(text)))
 
 
-def _offers(post: Post) -> bool:
-    return OFFER in post.buttons
+def _offers(post: Post, sent: Sent, seen: Observation) -> bool:
+    lost = sent.step <= seen.lost_until
+    return OFFER in post.buttons or (lost and CONTINUE in post.buttons)
 
 
 def _find_loss(verdict: Verdict, n: int, sent: Sent, seen: Observation) -> None:
@@ -212,10 +226,12 @@ def _is_changed(mark: str, seen: Observation) -> bool:
 
 
 def _goes_on(half: str, text: str, seen: Observation) -> bool:
-    """True where a half was replaced by its own answer."""
-    about = {f"a{n:04}" for each in seen.requests if each.half == half for n, _ in each.new}
+    """True where more of its own answer replaced a half."""
+    about = {new for each in seen.requests if each.half == half for new in each.new}
+    own = {f"a{n:04}" for n, _ in about}
+    own |= {each.half for each in seen.requests if each.half and about.issuperset(each.new)}
     found = set(READ.findall(text))
-    return bool(found) and found <= about
+    return bool(found) and found <= own
 
 
 def _answers(posts: Iterable[Post]) -> dict[int, list[str]]:

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["plain", "tool", "pay", "ask", "file"]
-Downtime: TypeAlias = Literal["kill", "stop", "sever", "freeze", "sleep"]
-"""Ways to be away. What sleeps stands still, and loses its connection meanwhile."""
+Downtime: TypeAlias = Literal["kill", "lose", "stop", "sever", "freeze", "sleep"]
+"""Ways to be away.
+
+What sleeps stands still, and loses its connection meanwhile; who loses is killed, and the end of
+the store's log is gone.
+"""
 Breakage: TypeAlias = Literal["cut", "error"]
 """Ends of a model's stream after some text: the socket is cut, or an error is told."""
 Trouble: TypeAlias = Literal["refused", "cut before", "cut after", "failed after"]
@@ -32,6 +36,7 @@ ANSWERED = 15 * MINUTE
 """The age up to which missed messages are answered; `answer_missed_minutes`."""
 OFFERED = 7 * DAY
 """The age up to which an answer is offered; `missed_days`. Older messages are counted."""
+PAUSED: Sequence[Downtime] = ("kill", "kill", "kill", "stop", "sever", "freeze", "sleep")
 FLAPS = 7
 AWAY, BACK = 18.0, 42.0
 """Seconds of a gap and between two: each of Slack's tries, whole minutes apart, meets one."""
@@ -118,11 +123,22 @@ class Break:
 
 
 @dataclass(frozen=True, slots=True)
+class Backup:
+    """The operator copies the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """The operator puts the copy back, while all goes on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settle:
     """Wait until nothing moves."""
 
 
-Step: TypeAlias = Say | Edit | Delete | Approve | Advance | End | Begin | Disturb | Break | Settle
+Happening: TypeAlias = Advance | End | Begin | Disturb | Break | Backup | Restore | Settle
+Step: TypeAlias = Say | Edit | Delete | Approve | Happening
 
 
 @dataclass(slots=True)
@@ -161,8 +177,11 @@ class Planner:
             self._break(dice)
             if number == self.seed % 3:
                 self._flap(dice)
+            elif number == (self.seed + 1) % 3:
+                self._lose(dice)
             else:
-                self._pause(dice)
+                how: Downtime = dice.choice(PAUSED)
+                self._pause(dice, how)
             if dice.random() < 0.5:
                 self._live(dice, dice.randint(1, 4))
             self.steps.append(Settle())
@@ -194,8 +213,16 @@ class Planner:
                 self._act(dice, away=True)
             self.steps += [Advance(AWAY / 2), Begin(None), Advance(BACK)]
 
-    def _pause(self, dice: random.Random) -> None:
-        how: Downtime = dice.choice(("kill", "kill", "kill", "stop", "sever", "freeze", "sleep"))
+    def _lose(self, dice: random.Random) -> None:
+        """Lose the last records, of the log or by a restore."""
+        if self.seed // 2 % 2:
+            self.steps.append(Backup())
+            self._live(dice, dice.randint(2, 5))
+            self.steps.append(Restore())
+        else:
+            self._pause(dice, "lose")
+
+    def _pause(self, dice: random.Random, how: Downtime) -> None:
         self.steps.append(End(how, dice.randint(0, 8)))
         seconds = dice.choice(PAUSES)
         crowd = self.long and dice.random() < 0.3

@@ -12,6 +12,8 @@ from tests.chaos.campaign.plan import Say, Trouble
 FILE = b"what lies in the file\n"
 OFFER = "Answer now"
 """The button of a card that offers an answer."""
+CONTINUE = "Continue"
+"""The button of a notice that a turn was not gone on with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Platform(Protocol):
         ...
 
     async def press(self, place: str, person: str, button: str) -> bool:
-        """Press a button in a place; False if there is none."""
+        """Press the last such button; False if there is none."""
         ...
 
     def told_first(self, n: int) -> bool:

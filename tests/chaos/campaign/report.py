@@ -12,6 +12,7 @@ KINDS = ("lost", "doubled", "misplaced", "unsaid", "came back", "old text", "ove
 HEAD = (
     "seed",
     "platform",
+    "moves",
     "messages",
     "answered",
     "offered",
@@ -25,11 +26,15 @@ HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A campaign in the table. `violations` has them in words, by kind."""
+    """A campaign in the table. `violations` has them in words, by kind.
+
+    `moves` is the number of ends, losses, disturbances and answers that broke off.
+    """
 
     seed: int
     platform: str
     long: bool
+    moves: int
     messages: int
     outcomes: dict[str, int]
     violations: dict[str, list[str]]
@@ -54,9 +59,9 @@ class Line:
 
     def cells(self) -> list[str]:
         """Its row."""
-        outcomes = [self.outcomes.get(name, 0) for name in HEAD[3:8]]
+        outcomes = [self.outcomes.get(name, 0) for name in HEAD[4:9]]
         counts = [len(self.violations.get(kind, ())) for kind in KINDS]
-        figures = (self.messages, *outcomes, *counts, f"{self.seconds:.0f}")
+        figures = (self.moves, self.messages, *outcomes, *counts, f"{self.seconds:.0f}")
         return [str(self.seed), self.platform, *map(str, figures)]
 
 
@@ -67,8 +72,9 @@ def table(lines: Iterable[Line]) -> str:
         seed=len(rows),
         platform="all",
         long=False,
+        moves=sum(line.moves for line in rows),
         messages=sum(line.messages for line in rows),
-        outcomes={name: sum(line.outcomes.get(name, 0) for line in rows) for name in HEAD[3:8]},
+        outcomes={name: sum(line.outcomes.get(name, 0) for line in rows) for name in HEAD[4:9]},
         violations={
             kind: [v for line in rows for v in line.violations.get(kind, ())] for kind in KINDS
         },

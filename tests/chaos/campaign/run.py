@@ -20,6 +20,7 @@ from tests.chaos.campaign.plan import (
     PEOPLE,
     Advance,
     Approve,
+    Backup,
     Begin,
     Break,
     Delete,
@@ -27,7 +28,9 @@ from tests.chaos.campaign.plan import (
     Downtime,
     Edit,
     End,
+    Happening,
     Planner,
+    Restore,
     Say,
     Settle,
     Step,
@@ -37,6 +40,7 @@ from tests.chaos.campaign.platform import OFFER, Platform
 from tests.chaos.campaign.report import Line
 from tests.chaos.campaign.served import ServedProcess
 from tests.chaos.campaign.slack import SlackPlatform
+from tests.fakes.lost_records import lose_commits
 
 PlatformName: TypeAlias = Literal["slack", "discord"]
 PLATFORMS: tuple[PlatformName, ...] = ("slack", "discord")
@@ -97,6 +101,8 @@ class Campaign:
     _faults: list[str] = field(default_factory=list[str])
     _counted: int = 0
     _unheard: list[Sent] = field(default_factory=list[Sent])
+    _lost_until: int = 0
+    _pressed: set[str] = field(default_factory=set[str])
     _read: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     @property
@@ -129,7 +135,15 @@ class Campaign:
                 self.sent[n].deleted = self.model.step
             case Approve(n) if n in self.sent:
                 sent = self.sent[n]
-                await self.platform.press(sent.place, sent.said.person, "Approve")
+                await self._press(sent.place, sent.said.person, "Approve")
+            case Edit() | Delete() | Approve():
+                self.trace[-1] += "  (left out)"
+            case _:
+                await self._happen(step)
+
+    async def _happen(self, step: Happening) -> None:
+        """Do what nobody writes."""
+        match step:
             case Advance(seconds):
                 self.platform.advance(seconds)
             case End():
@@ -140,10 +154,13 @@ class Campaign:
                 self.platform.disturb(how, times)
             case Break(how, times):
                 self.model.breaks = [how] * times
+            case Backup():
+                await self.process.back_up()
+            case Restore():
+                await self.process.restore()
+                self._note_loss()
             case Settle():
                 await self._settle()
-            case _:
-                self.trace[-1] += "  (left out)"
 
     async def _say(self, said: Say) -> None:
         there = said.opens or said.thread in self.sent
@@ -165,7 +182,7 @@ class Campaign:
         self._unheard = [each for each in self.sent.values() if each.step >= last]
         self._away, self._ended, self._ended_by = True, self.model.step, step.how
         match step.how:
-            case "kill":
+            case "kill" | "lose":
                 await self.process.kill()
             case "stop":
                 await self.process.stop()
@@ -179,12 +196,27 @@ class Campaign:
                 self.process.freeze()
                 self.platform.sever(self.dice)
         self._faults += self.process.faults()
+        if step.how == "lose":
+            lose_commits(self.process.store.parent, self.dice.randint(1, 12))
+
+    def _note_loss(self) -> None:
+        """Note that records of what was said until now may be lost."""
+        self._lost_until = self.model.step
+        self._pressed.clear()
+
+    async def _press(self, place: str, person: str, button: str) -> bool:
+        pressed = await self.platform.press(place, person, button)
+        self._pressed |= {place} if pressed else set()
+        return pressed
 
     async def _begin(self, order: int | None) -> None:
         self.platform.mend()
         match self._ended_by:
             case "kill" | "stop":
                 await self.process.start()
+            case "lose":
+                await self.process.start()
+                self._note_loss()
             case "sever":
                 await self.process.connected()
             case "freeze":
@@ -266,7 +298,7 @@ class Campaign:
                 sent, person = self.sent[each.n], self.platform.person_of(each.author)
                 self.trace.append(f"      {person} answers what {each.n} waits for")
                 if each.approval:
-                    await self.platform.press(sent.place, person, "Approve")
+                    await self._press(sent.place, person, "Approve")
                 else:
                     self.model.step += 1
                     said = sent.said
@@ -282,7 +314,7 @@ class Campaign:
             person = about[-1] if about else PEOPLE[0]
             if self.dice.random() < 0.6:
                 self.trace.append(f"      {person} presses {OFFER!r} in {place}")
-                pressed |= await self.platform.press(place, person, OFFER)
+                pressed |= await self._press(place, person, OFFER)
         return pressed
 
     def observation(self) -> Observation:
@@ -294,6 +326,8 @@ class Campaign:
             effects=self.process.effects(),
             faults=tuple(self._faults),
             counted=self._counted + self._found_too_old(),
+            lost_until=self._lost_until,
+            pressed=frozenset(self._pressed),
             read={post: frozenset(marks) for post, marks in self._read.items()},
             spent=frozenset(self._rows()),
             bare=frozenset(n for n, row in self._rows().items() if not _says_why(n, *row)),
@@ -319,7 +353,8 @@ async def run_campaign(
         process = ServedProcess(folder, chat, model.url, folder / "ahead")
         campaign = Campaign(chat, process, model, clock, random.Random(seed))
         try:
-            await campaign.run(Planner(seed, platform, long=long).plan())
+            steps = Planner(seed, platform, long=long).plan()
+            await campaign.run(steps)
         finally:
             await process.kill()
         verdict = judge(campaign.observation())
@@ -327,6 +362,7 @@ async def run_campaign(
             seed=seed,
             platform=platform,
             long=long,
+            moves=sum(isinstance(each, End | Restore | Disturb | Break) for each in steps),
             messages=len(campaign.sent),
             outcomes=dict(verdict.outcomes),
             violations=verdict.violations(),

@@ -165,6 +165,29 @@ class ServedProcess:
         if code != 0:
             raise NotServed(f"exit code {code}\n{self._log_end()}")
 
+    async def back_up(self) -> None:
+        """Copy its store. Raises NotServed."""
+        await self._operate("backup")
+
+    async def restore(self) -> None:
+        """Let the copy replace its store, while it runs. Raises NotServed."""
+        await self._operate("restore")
+        await self.connected()
+
+    async def _operate(self, command: str) -> None:
+        with (self._folder / "log").open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "tests.chaos.campaign.child"),
+                *("store", command, str(self._folder / "copy.db")),
+                *("--config", str(self._folder / "config.toml")),
+                cwd=self._folder,
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+            )
+        if await process.wait():
+            raise NotServed(f"{command} failed\n{self._log_end()}")
+
     def effects(self) -> list[str]:
         """Effects of the tools: the tool and the mark."""
         return (self._folder / "effects").read_text().splitlines()

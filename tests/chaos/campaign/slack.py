@@ -136,8 +136,8 @@ class SlackPlatform:
         await self._author(n).deletes(self._messages[n])
 
     async def press(self, place: str, person: str, button: str) -> bool:
-        """Press a button in a place; False if there is none."""
-        for channel, message in self._written():
+        """Press the last such button; False if there is none."""
+        for channel, message in reversed([*self._written()]):
             shown = render_message(message, "")
             if _place(channel, message) == place and button in shown.buttons:
                 await self._slack.person(person).clicks(message, button)
