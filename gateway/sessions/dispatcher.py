@@ -31,6 +31,8 @@ TellHold = Callable[[str, Hold], Awaitable[None]]
 """Tells a thread that its next turn is held."""
 FOR_A_MOMENT = Hold(limit="person_parallel_turns", seconds=1.0)
 """The hold of a turn beside one that is not counted yet, and will be in a moment."""
+LOOK = 0.2
+"""Seconds between two looks at all who wait: there may be thousands."""
 SAME = 30.0
 """Seconds by which a wait may be another one, and its thread is not told anew."""
 
@@ -189,6 +191,8 @@ class LocalDispatcher:
         self._timers: set[asyncio.TimerHandle] = set()
         self._delayed: dict[str, tuple[asyncio.TimerHandle, RunRequest]] = {}
         self._look: asyncio.TimerHandle | None = None
+        self._looked_at = -math.inf
+        """When it was last looked at what holds those who wait."""
         self._changed = asyncio.Event()
         self._resting = False
 
@@ -366,9 +370,13 @@ class LocalDispatcher:
 
         Whatever waits is looked at again when a wait of it is over.
         """
-        if self._resting:
+        if self._resting or not self._lines:
             return []
         now, delays = asyncio.get_running_loop().time(), [math.inf]
+        if (early := self._looked_at + min(LOOK, TOLD_AFTER) - now) > 0:
+            self._look_again(early)
+            return []
+        self._looked_at = now
         full = (
             Hold(limit="parallel_turns", most=self.limit) if self._begun() >= self.limit else None
         )
