@@ -144,6 +144,7 @@ class Membership:
 
         There may be no tables yet, or older ones.
         """
+        self._hold(raw)  # so that who is cancelled here can interrupt it
         until = monotonic() + self._database.patience.owner
         while not self._locks(raw):
             if self._ended.is_set() or monotonic() > until:
@@ -277,6 +278,7 @@ class Membership:
         """Be a node no more; its thread is interrupted after so long."""
         self._ended.set()
         if self._thread.ident is None:
+            self.session.interrupt()
             return
         self._thread.join(seconds)
         self._late.set()

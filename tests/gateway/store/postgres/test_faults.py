@@ -379,3 +379,16 @@ async def test_the_server_ends_sessions_of_machines_that_are_gone(store):
     async with store.own():
         count, idle, interval, _ = await store.read(settings)
     assert 0 < idle + count * interval <= 30
+
+
+def test_a_start_that_waits_for_another_one_is_ended_at_once(postgres_url, tmp_path):
+    async def start() -> None:
+        async with asyncio.timeout(0.5), PostgresStore(Database(url=postgres_url), tmp_path).own():
+            raise AssertionError("it was to wait")
+
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(hashtextextended('parley migration', 0))")
+        began = monotonic()
+        with pytest.raises(TimeoutError):
+            asyncio.run(start())  # which waits for its threads
+        assert monotonic() - began < 5
