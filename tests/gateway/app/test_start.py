@@ -176,6 +176,7 @@ NOTED = {
 TOKENS = "TokenStore(store, keys_of(loaded.config.store.keys))"
 CALM = {
     *("AsyncExitStack", "Backups", "ExitStack", "Gateway", "LOG.error", "LOG.info", "Reloader"),
+    "atexit.register",
     *("SharedReloader", "TokenStore", "_End", "_Process", "_health", "_is_open", "_reload_on"),
     *("_reread", "_serve", "_terminals", "_watch_node", "access_of", "any", "asyncio.Event"),
     *("asyncio.TaskGroup", "asyncio.get_running_loop", "asyncio.run", "causes", "end.finish"),
