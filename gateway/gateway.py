@@ -566,7 +566,8 @@ class Gateway:
         That is so for all that was written before a backup took the store's place, or before
         commits were found missing: of the newest messages the store then knows nothing.
         """
-        return any(at <= loss.until for loss in await self._store.losses())
+        losses = await self._store.losses()
+        return at <= self._trust.began() and any(at <= loss.until for loss in losses)
 
     async def history_limit(self, key: ConversationKey) -> HistoryLimit:
         """Limit of a conversation's history on its platform."""

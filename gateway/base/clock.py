@@ -63,6 +63,7 @@ class ClockTrust:
         self.steady = steady
         """Seconds that never jump."""
         self._offset = clock() - steady()
+        self._began_at = steady()
         self._jumped = self._believed = 0.0
         self._tolerance = JUMP
         self._doubted_at: float | None = None
@@ -70,8 +71,13 @@ class ClockTrust:
         self.lag = 0.0
         """Seconds by which earlier requests are dated too early."""
 
+    def began(self) -> float:
+        """The time when this process began, by the clock as it is set now."""
+        return self._clock() - (self.steady() - self._began_at)
+
     def begin(self, known: KnownTime | None) -> None:
         """Compare the clock with what an earlier process knew, if any did."""
+        self._began_at = self.steady()
         if known is None:
             return
         ahead = self._clock() - known.at

@@ -172,6 +172,7 @@ class Intake:
             operators=self._using.access.operators,
             now=now,
             said_at=self._trust.now(),
+            began=self._trust.began() if message.at else 0.0,
             team=new.team,
             participants=new.participants,
             waiting=limits.waiting_messages,

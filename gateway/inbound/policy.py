@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import field, replace
 
 from gateway.access.authority import Access, Admission, Denial, Operators, Verdict
@@ -106,7 +107,8 @@ class MessageRules:
     collects them begins. `said_at`
     is the moment by which answers are too late or not, if that is not `now`: requests last on when
     the time of day is set. `code` is for an author who may be let in by one. /usage tells of
-    `budgets`, with times in the `zone`, /model of each team's `models`.
+    `budgets`, with times in the `zone`, /model of each team's `models`. What was said since the
+    process `began` is live, whenever a clock that was wrong has dated a loss.
     """
 
     message: InboundMessage
@@ -122,6 +124,7 @@ class MessageRules:
     files: Attachments = field(default_factory=Attachments)
     budgets: tuple[Budget, ...] = ()
     zone: str = ""
+    began: float = math.inf
     code: DrawnCode | None = None
     models: tuple[TeamModels, ...] = ()
 
@@ -172,7 +175,7 @@ class MessageRules:
             verdict = verdict.once_paired or verdict
         if self.message.event in ("edit", "delete"):
             return self._changed(verdict)
-        if 0 < self.message.at <= situation.lost_until:
+        if 0 < self.message.at <= min(situation.lost_until, self.began):
             return self._before_loss(situation, verdict)
         author, named, answer = self.message.author, situation.named, self._answer
         if isinstance(verdict, Denial):

@@ -29,7 +29,6 @@ from tests.gateway.scripted import ScriptedTeams, solo
 
 pytestmark = pytest.mark.usefixtures("database")
 
-WAITS = TurnFinished(thread="", outcome="waiting")
 CALLS = ToolStarted(thread="", agent="a", call="c", tool="tool", arguments="{}")
 CALLED = ToolFinished(thread="", agent="a", call="c", tool="tool", result="")
 PARKED = (
@@ -111,7 +110,7 @@ async def test_a_call_that_ran_does_not_come_to_run_again_in_its_message(tmp_pat
 
 async def test_a_question_that_was_answered_keeps_its_answer(tmp_path: Path) -> None:
     board = Board()
-    thread = await begun(tmp_path, Surface(board), board, BEGIN, asked("r1"), WAITS)
+    thread = await begun(tmp_path, Surface(board), board, BEGIN, asked("r1"))
     edits = board.posted[0].edits
     closed = InputResolved(thread="", request="r1", outcome="closed", by="")
     await after(tmp_path, Surface(board), thread, closed, *PARKED)

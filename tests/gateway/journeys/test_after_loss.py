@@ -16,6 +16,7 @@ from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.gateway import Gateway
 from gateway.missed import BEFORE_LOSS, CURSOR
+from gateway.store.units.losses import add_loss
 from tests.fakes.lost_records import copy_store, put_back
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
@@ -134,3 +135,16 @@ async def test_what_is_said_since_or_at_no_known_time_is_answered(tmp_path):
         for n, at in enumerate((time.time(), 0.0)):
             receipt = await gateway.accept(said(f"now {n}", at))
             assert receipt.outcome in ("turn", "queued")
+
+
+async def test_a_loss_that_a_wrong_clock_has_dated_ahead_silences_nobody(tmp_path):
+    store = new_store(tmp_path / "store", clock=lambda: time.time() + 86_400)
+    async with store.own():
+        now = store.clock()
+        await store.write(lambda c: add_loss(c, now, "restored", since=1.0, commits=0))
+    before = time.time()
+    async with gateway_on(tmp_path / "store") as gateway:
+        assert (await gateway.accept(said("before", before))).outcome == "offered"
+        assert await gateway.may_be_answered(before)
+        assert (await gateway.accept(said("since", time.time()))).outcome == "turn"
+        assert not await gateway.may_be_answered(time.time())

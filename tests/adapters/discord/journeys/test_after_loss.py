@@ -64,7 +64,12 @@ async def has_cursor(gateway: Gateway) -> None:
 
 @asynccontextmanager
 async def restored(
-    discord: DiscordSimulator, folder: Path, texts: list[str], *, resumes: bool = False
+    discord: DiscordSimulator,
+    folder: Path,
+    texts: list[str],
+    *,
+    resumes: bool = False,
+    ahead: float = 0.0,
 ) -> AsyncGenerator[tuple[Gateway, list[Message]]]:
     """A gateway on a copy from before these messages, which were answered."""
     general, alice, copy = discord.channel("general"), discord.person("alice"), folder / "copy"
@@ -83,7 +88,10 @@ async def restored(
         store = new_store(folder / "store")
         async with store.own():
             await store.add_gaps("discord", (), cursor)
-    async with serving(discord, folder / "store", team(), resumes=True) as gateway:
+    clock = lambda: time.time() + ahead  # noqa: E731
+    async with serving(
+        discord, folder / "store", team(), resumes=True, gateway_clock=clock
+    ) as gateway:
         yield gateway, asked
 
 
@@ -123,12 +131,12 @@ async def test_what_a_resumed_session_sends_again_is_offered_too(
 async def test_a_click_from_then_is_answered_with_a_sentence(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    async with restored(discord, tmp_path, ["one"]) as (gateway, _):
+    async with restored(discord, tmp_path, ["one"], ahead=7200.0) as (gateway, _):
         await wait_caught_up(gateway, offer=1)
         (card,) = bot_messages(discord, discord.channel("general"))
-        ahead = time.time() + 3600
         assert isinstance(gateway.store, UnitStore)
-        await gateway.store.write(lambda c: add_loss(c, ahead, "damaged", since=1.0, commits=9))
+        later = time.time() + 3600  # as if what is done now had been done before the loss
+        await gateway.store.write(lambda c: add_loss(c, later, "damaged", since=1.0, commits=9))
         for act in (
             discord.person("alice").clicks(card, "Answer now"),
             discord.person("alice").slash(discord.channel("general"), "new"),

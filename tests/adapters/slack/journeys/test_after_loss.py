@@ -26,6 +26,7 @@ from tests.fakes.lost_records import copy_store, lose_commits, put_back
 async def restored(
     folder: Path,
     again: bool = False,
+    ahead: float = 0.0,
 ) -> AsyncGenerator[tuple[ServedSlack, list[Message]]]:
     """A workspace on a copy from before two messages.
 
@@ -55,7 +56,8 @@ async def restored(
                         await asyncio.sleep(0.01)
 
         meanwhile: Callable[[Gateway], Awaitable[None]] | None = redeliver if again else None
-        async with served(slack, store, meanwhile=meanwhile) as run:
+        clock = lambda: time.time() + ahead  # noqa: E731
+        async with served(slack, store, meanwhile=meanwhile, clock=clock) as run:
             yield run, [thread, other]
 
 
@@ -80,11 +82,11 @@ async def test_what_was_answered_since_the_copy_is_offered(tmp_path: Path, again
 
 
 async def test_a_click_from_then_is_answered_with_a_sentence(tmp_path: Path) -> None:
-    async with restored(tmp_path) as (run, threads):
+    async with restored(tmp_path, ahead=7200.0) as (run, threads):
         for thread in threads:
             await run.until(lambda thread=thread: cards(run, thread))
-        ahead = time.time() + 3600
-        await run.store.write(lambda c: add_loss(c, ahead, "damaged", since=1.0, commits=9))
+        later = time.time() + 3600  # as if what is done now had been done before the loss
+        await run.store.write(lambda c: add_loss(c, later, "damaged", since=1.0, commits=9))
         ann = run.slack.person("ann")
         await ann.clicks(cards(run, threads[1])[0].ts, "Answer now")
         told = lambda: [each.text for each in run.slack.private(ann)]  # noqa: E731
