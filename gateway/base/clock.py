@@ -72,7 +72,7 @@ class ClockTrust:
         """Seconds by which earlier requests are dated too early."""
 
     def began(self) -> float:
-        """The time when this process began, by the clock as it is set now."""
+        """The time when this process began, by the present clock."""
         return self._clock() - (self.steady() - self._began_at)
 
     def begin(self, known: KnownTime | None) -> None:
