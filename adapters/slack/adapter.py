@@ -90,7 +90,7 @@ class SlackAdapter:
             live_links=lambda: host.live_links,
             remark=partial(host.remark, PLATFORM),
             dead_ends=dead_ends,
-            pacer=Pacer(self._clock, shared=host.shared_rate, pace=self._config.pace),
+            pacer=Pacer(WallClock(), shared=host.shared_rate, pace=self._config.pace),
             commands=[info.name for info in host.commands()],
         )
         await stack.enter_async_context(surface.maintained())
