@@ -299,11 +299,13 @@ class _Service:
         If something was not stored meanwhile, or the process stood still, catch up instead: Slack
         may have given up delivering it.
         """
+        now = self._clock.time()
         while True:
-            before = self._clock.time()
+            looked = now
             await asyncio.sleep(MARK_EVERY)
-            if self._clock.time() - before > MARK_EVERY + FROZEN:
-                self._note_failure(before)
+            now = self._clock.time()
+            if now - looked > MARK_EVERY + FROZEN:
+                self._note_failure(looked)
             connected = self._sockets is None or self._sockets.open_count > 0
             if self._sockets is None:
                 self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything

@@ -6,6 +6,7 @@ Slack's four tries to deliver a message all fall into short gaps, of which none 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -76,7 +77,8 @@ class Link:
     async def ask(self) -> None:
         """Let somebody ask in a thread of its own."""
         self.asked.append(f"question {len(self.asked)}")
-        await self.slack.person("ann").asks("general", self.asked[-1])
+        person = self.slack.person(f"person{len(self.asked) % 8}")
+        await person.asks("general", self.asked[-1])
 
     async def flap(self, seconds: float = SERIES, rhythm: tuple[float, float] = LONG) -> None:
         """Cut and mend, while somebody asks in each gap."""
@@ -118,6 +120,7 @@ def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket_mode, "FIRST_WAIT", 0.005)
     monkeypatch.setattr(socket_mode, "LONGEST_WAIT", 0.02)
     monkeypatch.setattr(adapter, "MARK_EVERY", LOOK_EVERY)
+    monkeypatch.setattr(adapter, "FROZEN", math.inf)
 
 
 @asynccontextmanager
@@ -231,9 +234,12 @@ async def test_what_slacks_last_try_could_not_store_is_found_by_when_it_was_writ
         await flapping.all_heard()
 
 
-async def test_a_process_that_stood_still_looks_for_what_was_said_meanwhile(tmp_path: Path) -> None:
+async def test_a_process_that_stood_still_looks_for_what_was_said_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with SlackSimulator(rates=False) as slack, link(slack, tmp_path) as flapping:
         await flapping.wait(400)
+        monkeypatch.setattr(adapter, "FROZEN", 20.0)
         slack.hold()  # the connection is dead, and nobody has noticed
         await flapping.ask()
         slack.world.deliveries.close()
