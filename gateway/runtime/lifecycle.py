@@ -31,7 +31,7 @@ LOG = logging.getLogger("gateway")
 
 LEAVE = 1.0
 """Seconds in which the store is told that this node ends."""
-LAST = 0.3
+LAST = 0.5
 """Seconds after those of the turns in which what is left ends; the store has the others of one."""
 TIDY_EVERY = 60.0
 """Seconds between two rounds of housekeeping."""

@@ -156,7 +156,7 @@ def gateway_on(store: PostgresStore, model: Phases) -> Gateway:
         lambda: solo(model, tools=[model.tool, model.approval], model_client_stream=True),
         rules={"approval": ToolRule(action="ask", output="trusted")},
     )
-    limits = Limits(shutdown=0.5)
+    limits = Limits(shutdown=1.0)
     return Gateway(store, teams, access=Access(["chat:alice"]), limits=limits)
 
 
