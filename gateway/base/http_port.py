@@ -26,6 +26,10 @@ LOG = logging.getLogger("gateway")
 
 MOST = 48
 """Connections of a port."""
+MOST_AT_ONCE = 4 * MOST
+"""Connections of a port until what they have sent is read."""
+GRACE = 0.05
+"""Seconds that one too many has: a flood in one go hides what others have sent before it."""
 MOST_BYTES = 1_000_000
 """Bytes of a body."""
 HEAD_SECONDS = 5.0
@@ -87,6 +91,7 @@ class _Port(web.Server):
         )
         self._answer = answer
         self._open: dict[web.RequestHandler, _Connection] = {}
+        self._waits = False
 
     def __call__(self) -> _Connection:
         return _Connection(self)
@@ -95,9 +100,21 @@ class _Port(web.Server):
         """Let it in; where there is no room, in another's place."""
         super().connection_made(handler, transport)
         self._open[handler] = cast("_Connection", handler)  # made above
-        if len(self._open) > MOST:
-            others = (each for each in self._open.values() if not each.is_answered)
-            longest = next(others)  # itself, if all others are at work
+        at_work = sum(each.is_answered for each in self._open.values())
+        if len(self._open) > MOST_AT_ONCE or at_work >= MOST:
+            self._make_room(max(MOST, len(self._open) - 1))
+        elif len(self._open) > MOST and not self._waits:
+            self._waits = True
+            asyncio.get_running_loop().call_later(GRACE, self._end_grace)
+
+    def _end_grace(self) -> None:
+        self._waits = False
+        self._make_room(MOST)
+
+    def _make_room(self, most: int) -> None:
+        """Close those that were silent for longest."""
+        idle = [each for each in self._open.values() if not each.is_answered]
+        for longest in idle[: max(0, len(self._open) - most)]:
             del self._open[longest]
             longest.force_close()
 

@@ -3,7 +3,8 @@
 import asyncio
 import gzip
 import logging
-from contextlib import asynccontextmanager
+import socket
+from contextlib import ExitStack, asynccontextmanager
 
 import pytest
 from aiohttp import web
@@ -108,6 +109,19 @@ async def test_a_request_at_work_does_not_make_room_and_one_too_many_is_cut():
         assert await port.ask(GET) == ""
         port.held.set()
         assert await asyncio.gather(*asked) == ["200"] * MOST
+
+
+@pytest.mark.parametrize("behind", [MOST, 2 * MOST])
+async def test_a_flood_in_one_go_pushes_out_no_request_before_it(behind):
+    async with a_port() as port:
+        with ExitStack() as stack:  # nothing of it is seen before all of it is there
+            asking = stack.enter_context(socket.create_connection(port.place))
+            asking.sendall(GET)
+            for _ in range(behind):
+                stack.enter_context(socket.create_connection(port.place))
+            asking.setblocking(False)
+            answer = await asyncio.get_running_loop().sock_recv(asking, 100)
+    assert answer.startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize(
