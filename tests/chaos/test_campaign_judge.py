@@ -93,6 +93,11 @@ FINE = {
         posts=[Post("here", "h0007 is"), Post("here", f"half {BROKE_OFF}")],
         requests=[Request(4, ((1, 1),), (), "h0007")],
     ),
+    "broken off in a message that is too old to be edited": replace(
+        RIGHT,
+        posts=[Post("here", "h0007 is"), Post("here", "The model's answer broke off. Try again.")],
+        requests=[Request(4, ((1, 1),), (), "h0007")],
+    ),
     "broken off twice": replace(
         RIGHT,
         posts=[Post("here", f"h0008 is half {BROKE_OFF}", id="P1")],

@@ -20,6 +20,8 @@ ANSWER = re.compile(r"\ba(\d{4})v(\d)")
 UNSURE = "may appear twice"
 READ = re.compile(r"\b(?:a\d{4}|h\d{4})")
 """Marks of answers, and of halves of them, by which they are known once people could read them."""
+TRY_AGAIN = "Try again"
+"""The end of a notice about a turn that failed."""
 AGAIN = "Run it again"
 """The button of a notice about an edit that came too late."""
 
@@ -172,10 +174,14 @@ def unanswered(seen: Observation) -> list[int]:
 
 
 def _breaks_off(sent: Sent, seen: Observation) -> bool:
-    """True where half of the answer stands, and says so."""
+    """True where half of the answer stands, and people are told so.
+
+    A message that is too old to be edited can't say it: then the notice below it does.
+    """
     n, text = sent.said.n, "\n".join(p.text for p in seen.posts if p.place == sent.place)
     halves = {each.half for each in seen.requests if n in dict(each.new)}
-    return BROKE_OFF in text and bool(halves.intersection(READ.findall(text)))
+    told = BROKE_OFF in text or TRY_AGAIN in text
+    return told and bool(halves.intersection(READ.findall(text)))
 
 
 def _offers(post: Post, sent: Sent, seen: Observation) -> bool:
