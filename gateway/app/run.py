@@ -120,7 +120,7 @@ class _Run:
             case "command":
                 self._say(receipt.reply)
                 return ExitCode.DONE
-            case "refused":
+            case "refused" | "offered":  # said now, so never from before a loss
                 self._say(f"parley: {receipt.reply}")
                 return ExitCode.FAILED
             case "queued" if self.open and not await self._ask():
