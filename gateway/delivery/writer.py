@@ -216,7 +216,6 @@ class Writer:
         )
         kept = {item.id for item in view.items}
         self._done = {id: stamp for id, stamp in self._done.items() if id in kept}
-        self._posted.forget(told)
         if not resting and told < self._told + FAR:
             return False
         if seq < self._last:
@@ -224,6 +223,8 @@ class Writer:
         told = told or seq
         self._up_to_date()
         last = await self._outbox.mark_delivered(self._home.thread, told)
+        # The last turn may be tried again, and then changes what it has said: as in the store.
+        self._posted.forget(self._told)
         self._told = told
         if resting and seq != max(last, view.seq):
             # Once all was told, another node may have taken the lane: then it tells the rest.
@@ -253,7 +254,14 @@ class Writer:
                 can_wait = can_wait or steps[0]
             elif not _may_change(item):
                 self._done[item.id] = stamp
+                await self._keep_for_another_try(item)
         return can_wait
+
+    async def _keep_for_another_try(self, item: Item) -> None:
+        """Let messages of a repeated turn belong to its last try."""
+        for row in list(self._posted.of(item).values()):
+            if row.seq < item.seq:
+                await self._keep(replace(row, seq=item.seq))
 
     async def _look_up(self, item: CardItem) -> None:
         """Fill in what the event does not say of a request."""

@@ -33,7 +33,7 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
-from gateway.surface import Card, Document, File, Line, Place, Speech, TextLimits
+from gateway.surface import BusyState, Card, Document, File, Line, Place, Speech, TextLimits
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
@@ -606,3 +606,51 @@ async def test_a_text_that_is_no_word_yet_is_shown_all_the_same_if_its_model_sta
             clock.advance(0.25)
         assert board.texts == ["a: See ["]
         assert clock.time() >= began + OPENING
+
+
+class SlowToRest(Surface):
+    """Takes its time to show that the team rests."""
+
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self.rests = asyncio.Event()
+        self.may_rest = asyncio.Event()
+
+    async def busy(self, place: Place, state: BusyState) -> None:
+        if state == "idle":
+            self.rests.set()
+            await self.may_rest.wait()
+        await super().busy(place, state)
+
+
+HALF = replace(said("a", "m1", "Half"), broken=True)
+FAILED = TurnFinished(thread="", outcome="failed")
+AGAIN = replace(BEGIN, resumed=True)
+
+
+async def test_a_turn_that_is_tried_again_while_its_end_is_told_changes_its_own_message(tmp_path):
+    surface = SlowToRest(board := Board())
+    async with served(tmp_path, surface) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, HALF, FAILED)
+        await surface.rests.wait()
+        await story.tell(AGAIN)
+        surface.may_rest.set()
+        await board.until(lambda b: b.busy[-1:] == ["working"])
+        await story.tell(said("a", "m1", "The whole."), DONE)
+        await story.told()
+    assert board.texts[0] == "a: The whole."
+    assert len([each for each in board.posted if isinstance(each.content, Speech)]) == 1
+
+
+async def test_a_turn_that_is_tried_again_and_again_has_one_message(tmp_path):
+    board = Board()
+    async with served(tmp_path, Surface(board)) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, HALF, FAILED)
+        for ending in (HALF, HALF, said("a", "m1", "The whole.")):
+            await story.told()
+            await story.tell(AGAIN, ending, FAILED if ending is HALF else DONE)
+        await story.told()
+    assert board.texts[0] == "a: The whole."
+    assert len([each for each in board.posted if isinstance(each.content, Speech)]) == 1
