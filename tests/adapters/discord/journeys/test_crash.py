@@ -149,7 +149,7 @@ async def test_what_is_said_while_a_killed_process_is_away_comes_by_a_resume(
 
 def stored_sequence(folder: Path) -> int:
     """The number of the event from which the next process resumes."""
-    query = "SELECT value FROM marks WHERE name = 'shard 0 of 1'"
+    query = "SELECT value FROM marks WHERE name = 'cursor shard 0 of 1'"
     return sum(
         json.loads(state).get("sequence", 0) for (state,) in rows_in(folder / "store", query)
     )
