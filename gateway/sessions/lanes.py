@@ -15,7 +15,14 @@ from gateway.base.metrics import Metrics
 from gateway.base.paths import make_private
 from gateway.budgets.ledger import Ledger, Meter
 from gateway.content.attachments import MISSING
-from gateway.errors import LeaseLost, StoreError, TeamUnusable, report, works_later
+from gateway.errors import (
+    GatewayError,
+    LeaseLost,
+    StoreError,
+    TeamUnusable,
+    report,
+    works_later,
+)
 from gateway.events import Notice, SessionEvent, TurnHeld
 from gateway.factory.memory import TurnMemory
 from gateway.registry import Holdings, TeamInfo, TeamSource
@@ -155,8 +162,8 @@ class Lanes:
         claim_at = time_ns()
         self._early.setdefault(thread, [])
         try:
-            if self._delays:  # what a model said then could not be stored
-                await self._store.probe()
+            if thread in self._delays:
+                await self._check_store()
             work = await self._next(thread)
             if isinstance(work, TurnDelay):
                 self.dispatcher.put_off(thread, work.seconds)
@@ -177,6 +184,14 @@ class Lanes:
                 self._early.pop(thread, None)
         self._forget_failure(thread)
         return more
+
+    async def _check_store(self) -> None:
+        """Raise what the store refuses, before a model is asked again."""
+        try:
+            await self._store.probe()
+        except GatewayError as error:
+            if works_later(error):  # else one statement was refused, perhaps another thread's
+                raise
 
     async def _end_or_try_later(self, thread: str, error: Exception) -> bool:
         """End what can't be begun, or run the thread later.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -12,6 +13,7 @@ from gateway.errors import OUR_FAULT, StoreError, StoreFull, Unstorable
 from gateway.events import Notice, SessionEvent, ToolStarted, TurnFinished
 from gateway.gateway import Gateway
 from gateway.sessions import lanes
+from gateway.store.connection import Connection
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units.invariants import broken_laws
 from teams.base import Team
@@ -119,6 +121,43 @@ async def test_an_end_that_can_t_be_written_asks_no_model_again(tmp_path, error,
     async with Gateway(store, teams, access=Access([ANN.id])) as gateway:
         check_ended(await say(gateway, "hello"), failed=True)
         assert teams.built == 1
+
+
+def refuse(_: Connection) -> None:
+    raise StoreError("A statement was refused.")
+
+
+class RefusingOne(ChangedStore):
+    """Refuses so many writes of the first turn; the store knows what its last writes met."""
+
+    refusals = 0
+    first = ""
+
+    async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
+        self.first = self.first or lease.thread
+        if lease.thread == self.first and self.refusals:
+            self.refusals -= 1
+            await self.write(refuse)
+        return await super().record(lease, record)
+
+
+async def test_an_end_that_the_store_refuses_for_a_while_is_written_soon(tmp_path, monkeypatch):
+    monkeypatch.setattr(lanes, "FIRST_RETRY", 0.01)
+    store = RefusingOne.of(tmp_path)
+    store.refusals = 4
+    async with Gateway(store, ScriptedTeams(talking), access=Access([ANN.id])) as gateway:
+        check_ended(await say(gateway, "hello"), failed=True)
+
+
+async def test_a_thread_whose_writes_are_refused_holds_up_no_other(tmp_path):
+    store = RefusingOne.of(tmp_path)
+    store.refusals = 1_000
+    async with Gateway(store, ScriptedTeams(talking), access=Access([ANN.id])) as gateway:
+        thread = (await gateway.accept(InboundMessage(key=KEY, author=ANN, text="a"))).thread
+        await until(gateway, thread, lambda event: isinstance(event, Notice))
+        beside = InboundMessage(key=replace(KEY, root="2"), author=ANN, text="b")
+        thread = (await gateway.accept(beside)).thread
+        check_ended(await until(gateway, thread, ends), failed=False)
 
 
 BROKEN = "UPDATE inbox SET author_groups = '{' WHERE text = 'b'"
