@@ -277,7 +277,8 @@ class LocalDispatcher:
     def put_off(self, thread: str, delay: float) -> None:
         """Run a running thread again in `delay` seconds, unchanged."""
         if (request := self._running.get(thread)) is not None:
-            self._rates.take_back(request.person)
+            if request.limits is not None:
+                self._rates.take_back(request.person)
             self._wake_later(thread, request, delay)
 
     def hasten(self, thread: str) -> None:

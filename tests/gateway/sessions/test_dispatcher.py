@@ -410,3 +410,28 @@ async def test_a_turn_that_is_put_off_is_not_counted_for_its_person():
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert begun == ["a", "b"]
+
+
+async def test_what_was_not_counted_for_a_person_is_not_taken_back():
+    limits, dispatcher = PersonLimits(parallel=9, turns=1), LocalDispatcher(9)
+    begun: list[str] = []
+    done = asyncio.Event()
+
+    async def drain(thread: str) -> bool:
+        begun.append(thread)
+        if thread == "a":
+            dispatcher.wake("b", person="ann")
+        elif thread == "b":
+            dispatcher.put_off("b", 600)
+            dispatcher.wake("c", person="ann", limits=limits)
+            dispatcher.wake("d", person="bob", limits=limits)
+        else:
+            done.set()
+        return False
+
+    task = asyncio.ensure_future(dispatcher.serve(drain))
+    dispatcher.wake("a", person="ann", limits=limits)
+    await done.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert begun == ["a", "b", "d"]
