@@ -22,6 +22,8 @@ from gateway.store.units import memos
 from gateway.store.units import requests as asked
 from gateway.store.units.acceptance import Acceptance
 from gateway.store.units.deletion import delete_thread
+from gateway.store.units.events import add_events
+from gateway.store.units.holds import hold_over
 from gateway.store.units.people import add_code
 from gateway.store.units.rows import NEW_THREAD, create_thread
 from gateway.store.units.threads import thread_at
@@ -82,7 +84,7 @@ def resolve(acceptance: Acceptance, decision: RequestAnswer | RequestSupport) ->
 def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
     """Let the conversation go on in a new thread."""
     old, key = acceptance.met.thread, acceptance.message.key
-    stop = ""
+    stop, events = "", ()
     if old is not None and not old.current:  # the conversation has left it already
         old = thread_at(acceptance.connection, key)
     if key.is_local:
@@ -91,11 +93,13 @@ def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
         _detach(acceptance.connection, old.id)
         acceptance.note("thread.left", thread=old.id)
         stop = acceptance.request_stop(old.id)
+        over = hold_over(acceptance.connection, old.id)
+        events = add_events(acceptance.connection, old.id, over, acceptance.now)
     by = acceptance.message.author.id
     thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key, by=by)
     lane = old.id if old else thread.id
     inbox = acceptance.insert(lane, "command", decision.reply)
-    accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
+    accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply, events=events)
     return replace(accepted, lane=lane, wake=bool(stop), stop=stop)
 
 

@@ -263,7 +263,7 @@ def create_thread(
 def fence(connection: Connection, thread: str, boot: str) -> int:
     """Let nobody before this boot write the thread's turns; its new epoch."""
     connection.execute(
-        "UPDATE threads SET epoch = epoch + 1, owner = :boot WHERE id = :thread",
+        "UPDATE threads SET epoch = epoch + 1, owner = :boot, held = '' WHERE id = :thread",
         {"boot": boot, "thread": thread},
     )
     return find_thread(connection, thread).epoch

@@ -136,6 +136,20 @@ async def test_a_message_that_is_taken_back_is_held_no_more(tmp_path: Path) -> N
         assert [each.limit for each in of(TurnHeld, again)] == ["person_turns"]
 
 
+async def test_a_thread_that_its_people_leave_is_held_no_more(tmp_path: Path) -> None:
+    teams = ScriptedTeams(lambda: solo("one"))
+    found = access({**ROUTE, "limits": {"turns": 1}})
+    async with Gateway(new_store(tmp_path), teams, access=found) as gateway:
+        first = await gateway.accept(message(ALLOWED, "go"))
+        await until(gateway, first.thread, ends)
+        second = await gateway.accept(message(ALLOWED, "more"))
+        await until(gateway, second.thread, is_held)
+        await gateway.accept(message(ALLOWED, "/new"))
+        events = await until(gateway, second.thread, lambda e: is_held(e) and not e.limit)
+        assert [each.limit for each in of(TurnHeld, events)] == ["person_turns", ""]
+        assert (await counted(gateway)).held == {}
+
+
 # --- on a platform ---
 
 

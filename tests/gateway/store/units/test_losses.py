@@ -5,7 +5,7 @@ import pytest
 from gateway.events import MessageFinished
 from gateway.store.records import StoreLoss
 from gateway.store.rulebook import DoubtWords, RecoveryWords
-from gateway.store.turn_records import TurnUpdate
+from gateway.store.turn_records import Hold, TurnUpdate
 from gateway.store.units.losses import add_loss, mark_restored, take_restored
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import approval, begun, end, place, take
@@ -48,11 +48,13 @@ async def test_all_that_is_unfinished_is_parked_after_a_loss(tmp_path):
         await end(store, asks, "waiting", requests=(approval(asks),))
         for text in ("first", "second"):
             await take(store, text, key=place("3"), thread="waits")
+        await store.tell_hold("waits", Hold(limit="parallel_turns", most=1))
         await end(store, await begun(store, key=place("4"), thread="rests"))
         await store.write(lambda c: add_loss(c, 100.0, "damaged", since=50.0, commits=0))
         assert await store.recover("boot", WORDS) == []
         states = {thread.id: thread.state for thread in await store.threads()}
         assert states == {"works": "parked", "asks": "parked", "waits": "parked", "rests": "idle"}
+        assert (await store.counts()).held == {}
         assert (await store.request("r1")).state == "closed"
         delivery = await store.delivery("rests")
         assert (delivery.told, delivery.doubtful, delivery.doubtful_since) == (
