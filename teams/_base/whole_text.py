@@ -57,9 +57,10 @@ def whole_texts(value: T) -> T:
 
 def whole_json(text: str | bytes) -> Any:
     """The JSON value, with all texts whole. Raises ValueError or RecursionError."""
-    is_plain = "\\u" not in text if isinstance(text, str) else b"\\u" not in text
-    value = json.loads(text)
-    return value if is_plain else whole_texts(value)
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    value = json.loads(whole_text(text))
+    return whole_texts(value) if "\\u" in text else value
 
 
 @lru_cache(maxsize=256)

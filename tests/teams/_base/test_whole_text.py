@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from teams._base.whole_text import whole_json
 from teams.utils import whole_text, whole_texts
 
 
@@ -26,6 +27,21 @@ from teams.utils import whole_text, whole_texts
 def test_what_can_t_be_encoded_is_made_whole(text, whole):
     assert whole_text(text) == whole
     assert whole_text(text).encode().decode() == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('["\\ud83d"]', ["\ufffd"]),
+        ('["\ud83d"]', ["\ufffd"]),
+        (b'["\\ud83c\\udf55"]', ["🍕"]),
+        (b'["\xed\xa0\xbd"]', ["\ufffd"]),
+        ('["\ud83d"]'.encode("utf-16", "surrogatepass"), ["\ufffd"]),
+        ('{"a": "Zürich"}', {"a": "Zürich"}),
+    ],
+)
+def test_json_is_whole_however_its_halves_are_written(text, value):
+    assert whole_json(text) == value
 
 
 def test_a_text_that_is_whole_is_itself():
