@@ -128,7 +128,7 @@ def refuse(_: Connection) -> None:
 
 
 class RefusingOne(ChangedStore):
-    """Refuses so many writes of the first turn; the store knows what its last writes met."""
+    """Refuses some writes of the first turn, and remembers that."""
 
     refusals = 0
     first = ""
