@@ -26,10 +26,10 @@ LOG = logging.getLogger("gateway")
 
 MOST = 48
 """Connections of a port."""
-MOST_AT_ONCE = 4 * MOST
+MOST_AT_ONCE = 8 * MOST
 """Connections of a port until what they have sent is read."""
-GRACE = 0.05
-"""Seconds that one too many has: a flood in one go hides what others have sent before it."""
+GRACE = 0.5
+"""Seconds that one too many has: on a busy machine, a head comes that long after its connection."""
 MOST_BYTES = 1_000_000
 """Bytes of a body."""
 HEAD_SECONDS = 5.0
