@@ -217,5 +217,6 @@ def _action(
 
 
 def _done_at(payload: Payload) -> float:
-    """When a button was pressed; 0 where Slack does not say it."""
-    return next((float(ts_at(each, "action_ts") or 0) for each in tables_at(payload, "actions")), 0)
+    """When a button was pressed, or a shortcut used; 0 where Slack does not say it."""
+    done = (payload, *tables_at(payload, "actions"))
+    return next((float(at) for each in done if (at := ts_at(each, "action_ts"))), 0.0)

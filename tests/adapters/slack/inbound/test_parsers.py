@@ -314,12 +314,13 @@ def test_the_command_and_the_shortcut() -> None:
             "user": {"id": "U1"},
             "channel": {"id": "C1"},
             "trigger_id": "tr",
+            "action_ts": "9.1",
             "message": said,
         },
         ME,
     )
     assert isinstance(passed_on, Draft)
-    assert passed_on.message.key == KEY
+    assert (passed_on.message.key, passed_on.message.at) == (KEY, 9.1)
     assert [(each.text, each.user) for each in passed_on.foreign] == [("a fact", "U2")]
 
 
