@@ -217,6 +217,6 @@ def _action(
 
 
 def _done_at(payload: Payload) -> float:
-    """When a button was pressed, or a shortcut used; 0 where Slack does not say it."""
+    """When a button or shortcut was used; 0 where Slack is silent."""
     done = (payload, *tables_at(payload, "actions"))
     return next((float(at) for each in done if (at := ts_at(each, "action_ts"))), 0.0)
