@@ -21,6 +21,8 @@ _STEP = 65_536
 _PATIENCE = 2.0
 """Seconds that a server has to end by itself, and again after SIGTERM."""
 _LOOK = 0.01
+_REST = 0.5
+"""Seconds for what an ended server has left in its pipes: unread, they stay open."""
 
 
 @asynccontextmanager
@@ -53,21 +55,24 @@ async def stdio_streams(
     say, said = anyio.create_memory_object_stream[Any](0)
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(_hear(process, params, heard, parse, complaints), name="mcp out"),
-                group.create_task(_say(process, params, said, dump), name="mcp in"),
-                group.create_task(_note(process, complaints), name="mcp errors"),
-            ]
+            hearing = group.create_task(
+                _hear(process, params, heard, parse, complaints), name="mcp out"
+            )
+            saying = group.create_task(_say(process, params, said, dump), name="mcp in")
+            noting = group.create_task(_note(process, complaints), name="mcp errors")
             try:
                 yield hear, say
             finally:
                 hear.close()
                 say.close()
                 await _end(process)
-                for task in tasks:
+                await asyncio.wait([hearing, noting], timeout=_REST)
+                for task in (hearing, saying, noting):
                     task.cancel()
     finally:
         _kill(process, signal.SIGKILL)
+        with anyio.CancelScope(shield=True):  # what is not waited for stays open
+            await _has_ended(process)
         for stream in (heard, hear, say, said):
             stream.close()
 
@@ -89,7 +94,6 @@ async def _hear(
         except ValueError as error:
             complaints.add(f"\n{error}".encode())
             _kill(process, signal.SIGKILL)
-            return
     while await process.stdout.read(_STEP):
         pass  # a server that can't write does not read that it shall end
 

@@ -93,9 +93,14 @@ async def test_sessions_that_are_lent_are_refused_by_check_and_by_a_node(
                 async with PostgresStore(Database(url=url), tmp_path / "store").own():
                     pass
             assert str(refused.value) == text
-    with psycopg.connect(postgres_url) as connection:
-        locks = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'"
-        assert connection.execute(locks).fetchone() == (0,)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        locks = (
+            "SELECT COUNT(*) FROM pg_locks JOIN pg_database ON database = pg_database.oid "
+            "WHERE locktype = 'advisory' AND datname = current_database()"
+        )
+        async with asyncio.timeout(10):  # the server notices that the pooler has gone
+            while connection.execute(locks).fetchone() != (0,):  # noqa: ASYNC110 (it tells nobody)
+                await asyncio.sleep(0.02)
 
 
 async def never(host: AdapterHost) -> None:
