@@ -187,6 +187,8 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
 
     async def athrow(self, typ: Any, val: Any = None, tb: Any = None) -> T:
         try:
+            if val is None and tb is None:  # Python 3.12 warns of more than one argument
+                return await self._inner.athrow(typ)
             return await self._inner.athrow(typ, val, tb)
         except asyncio.CancelledError:
             await self._give_up()

@@ -8,12 +8,19 @@ import pytest
 
 @pytest.fixture
 def fresh_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forget modules that the test's config imports, and their import path."""
+    """Forget modules that the test's config imports, and their import path.
+
+    Those of tests that did not, too.
+    """
     monkeypatch.setattr(sys, "path", [*sys.path])
-    known = {*sys.modules}
+    _forget_imports()
     yield
+    _forget_imports()
+
+
+def _forget_imports() -> None:
     for name, module in [*sys.modules.items()]:
-        if name not in known and "pytest-of-" in str(getattr(module, "__file__", "")):
+        if "pytest-of-" in str(getattr(module, "__file__", "")):
             del sys.modules[name]
 
 

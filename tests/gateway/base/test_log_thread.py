@@ -165,4 +165,4 @@ def test_each_line_stands_once_in_the_file_however_the_process_ends(tmp_path: Pa
     subprocess.run([sys.executable, "-c", PROGRAM, file, end], capture_output=True, timeout=20)
     lines = file.read_text().splitlines()
     for said in ("before the fork", "in the child", "before the end"):
-        assert len([line for line in lines if said in line]) == 1
+        assert len([line for line in lines if f'"message": "{said}"' in line]) == 1

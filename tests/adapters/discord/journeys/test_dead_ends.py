@@ -50,6 +50,7 @@ async def test_whoever_can_not_be_shown_what_a_command_says_is_told_why(
     async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
         await alice.mentions(general, "/status")
         await discord.until(lambda: bot_texts(discord, alice.direct))
+        await discord.until(lambda: gateway.vitals.dead_ends)
     assert gateway.vitals.dead_ends == {"told": 1}
 
 
