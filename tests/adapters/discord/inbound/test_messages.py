@@ -111,7 +111,9 @@ async def test_a_document_reaches_the_team_as_text(
         sent = ("costs.xlsx", xlsx([["Item", "Price"], ["Bread", "3"]]), XLSX)
         await alice.says(alice.direct, "read it", files=[sent])
         # On a busy machine it is told first that the turn waits for its files.
-        await discord.until(lambda: "I see." in bot_texts(discord, alice.direct), seconds=40)
+        await discord.until(
+            lambda: "I see." in "".join(bot_texts(discord, alice.direct)), seconds=40
+        )
         await wait_delivered(gateway)
     assert "| Bread | 3 |" in "".join(model.texts())
 
