@@ -114,7 +114,10 @@ def without_derived(folder: Path) -> dict[str, Any]:
     rows["sqlite_sequence"] = sorted(
         row[1:] for row in rows["sqlite_sequence"] if "audit" not in row
     )
-    rows["threads"] = [row[:-1] for row in rows["threads"]]  # its number among those searched
+    with closing(sqlite3.connect(folder / FILE)) as raw:
+        columns = [each[0] for each in raw.execute("SELECT rowid, * FROM threads").description]
+    searched = columns.index("number")  # among those that were searched once
+    rows["threads"] = [(*row[:searched], *row[searched + 1 :]) for row in rows["threads"]]
     return rows
 
 
