@@ -31,13 +31,16 @@ test: .venv/dev ## Run the tests
 # Behaviour across wings, and what else ARGS names in place of it.
 JOURNEYS := tests/gateway/journeys tests/adapters/slack/journeys tests/adapters/discord/journeys
 
+# Tests that ARGS names itself, or in a file of arguments.
+named = $(findstring tests/,$(ARGS))$(findstring @,$(ARGS))
+
 .PHONY: test-postgres
 test-postgres: .venv/dev ## Run the journeys with stores on PostgreSQL, which comes with the packages
 	$(BIN)/pytest -n 2 --dist worksteal --store postgres -m "not soak and not chaos and not nightly and not sqlite" \
-		$(if $(findstring tests/,$(ARGS)),,$(JOURNEYS)) $(ARGS)
+		$(if $(named),,$(JOURNEYS)) $(ARGS)
 
 # The files of a mark's tests, unless ARGS names others: each process would import all the rest, too.
-files-that-name = $(if $(findstring tests/,$(ARGS)),,$(shell grep -rlw --include='test_*.py' $(1) tests))
+files-that-name = $(if $(named),,$(shell grep -rlw --include='test_*.py' $(1) tests))
 
 .PHONY: chaos
 chaos: .venv/dev ## Kill real processes, break what they depend on, fuzz: seeded

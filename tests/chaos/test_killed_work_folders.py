@@ -36,7 +36,8 @@ async def write_generations(url: str, folder: Path) -> None:
         lease = await claimed_again(store, "t")
         work = await store.work_folder("t")
         make_private(work)
-        number = max([int(each.read_text().split()[0]) for each in work.iterdir()], default=0)
+        texts = [each.read_text() for each in work.iterdir()]
+        number = max([int(text.split()[0]) for text in texts if text], default=0)
         while True:
             number += 1
             for each in range(FILES):
