@@ -13,6 +13,8 @@ from gateway.migrate.names import MODULES, ROOTS, Absent, Here, find_dotted
 from gateway.migrate.syntax import dotted_name, is_none, join_dots, last_name, quoted_as
 
 LOGGERS = {
+    "autogen": "teams",
+    "autogen.oai.client": "teams",
     "autogen_agentchat": "teams",
     "autogen_agentchat.events": "teams.events",
     "autogen_agentchat.trace": "teams.trace",
@@ -23,7 +25,7 @@ LOGGERS = {
 """AutoGen's loggers and ours."""
 
 _TYPE = re.compile(r"[\w.\[\], |]+")
-_DOTTED = re.compile(r"\bautogen_(?:agentchat|core|ext)(?:\.\w+)+")
+_DOTTED = re.compile(r"\bautogen(?:_agentchat|_core|_ext)?(?:\.\w+)+")
 
 
 class ProgramRewriter(ImportRewriter):
@@ -125,7 +127,7 @@ class ProgramRewriter(ImportRewriter):
         self, original_node: cst.SimpleString, updated_node: cst.SimpleString
     ) -> cst.SimpleString:
         text = original_node.evaluated_value
-        if not isinstance(text, str) or "autogen_" not in text:
+        if not isinstance(text, str) or "autogen" not in text:
             return updated_node
         if text in LOGGERS:
             return updated_node if text in ROOTS else quoted_as(updated_node, LOGGERS[text])

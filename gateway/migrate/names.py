@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,75 +11,64 @@ from typing import TypeAlias
 
 from teams.absent import instead_of
 
-ROOTS = ("autogen_agentchat", "autogen_core", "autogen_ext")
+PACKAGE = re.compile(
+    r"\b(?:py)?autogen[-_](?:agentchat|core|ext)\b|\bpyautogen\b|\bautogenstudio\b"
+    r"|(?<![\w./-])(?:ag2|autogen)(?![\w./-])"
+)
+"""Packages on PyPI that Parley stands in for."""
 
-# AutoGen's module -> ours, the first that has the name. `autogen_agentchat.teams` is the one whose
-# own name goes: a team is at the top of `teams`.
+ROOTS = ("autogen", "autogen_agentchat", "autogen_core", "autogen_ext")
+
+_SAME = {
+    "autogen_agentchat": "agents base conditions messages state tools ui utils",
+    "autogen_core": "code_executor logging memory model_context models tools utils",
+    "autogen_ext": (
+        "agents.azure agents.file_surfer agents.magentic_one agents.openai agents.video_surfer "
+        "agents.video_surfer.tools agents.web_surfer auth.azure cache_store cache_store.diskcache "
+        "cache_store.redis code_executors code_executors.docker code_executors.docker_jupyter "
+        "code_executors.jupyter code_executors.local experimental.task_centric_memory "
+        "experimental.task_centric_memory.utils memory.canvas memory.chromadb memory.mem0 "
+        "memory.redis models models.anthropic models.azure models.cache models.ollama "
+        "models.openai models.replay models.semantic_kernel teams.magentic_one tools tools.azure "
+        "tools.code_execution tools.graphrag tools.http tools.langchain tools.mcp "
+        "tools.semantic_kernel ui"
+    ),
+}
+"""Modules that have their old names below `teams`."""
+
+_CONVERSABLE = ("teams.conversable",)
+_TWO_AGENTS = (
+    "agentchat agentchat.agent agentchat.assistant_agent agentchat.chat agentchat.conversable_"
+    "agent agentchat.user_proxy_agent agentchat.utils cache cache.abstract_cache_base cache.cache "
+    "exception_utils io io.base io.console oai oai.client oai.openai_utils"
+)
+"""Modules of version 0.2 and AG2 whose names `teams.conversable` has."""
+
+_CODING = ("teams.code_executor", "teams.code_executors")
+_LOCAL, _DOCKER = "teams.code_executors.local", "teams.code_executors.docker"
+_JUPYTER = ("teams.code_executors.docker_jupyter",)
+
 MODULES: Mapping[str, tuple[str, ...]] = {
     "autogen_agentchat": ("teams",),
-    "autogen_agentchat.agents": ("teams.agents",),
-    "autogen_agentchat.base": ("teams.base",),
-    "autogen_agentchat.conditions": ("teams.conditions",),
-    "autogen_agentchat.messages": ("teams.messages",),
-    "autogen_agentchat.state": ("teams.state",),
-    "autogen_agentchat.teams": ("teams",),
-    "autogen_agentchat.tools": ("teams.tools",),
-    "autogen_agentchat.ui": ("teams.ui",),
-    "autogen_agentchat.utils": ("teams.utils",),
+    "autogen_agentchat.teams": ("teams",),  # its own name goes
     "autogen_core": ("teams.core",),
-    "autogen_core.code_executor": ("teams.code_executor",),
-    "autogen_core.logging": ("teams.logging",),
-    "autogen_core.memory": ("teams.memory",),
-    "autogen_core.model_context": ("teams.model_context",),
-    "autogen_core.models": ("teams.models",),
-    "autogen_core.tools": ("teams.tools",),
-    "autogen_core.utils": ("teams.utils",),
-    "autogen_ext.agents.azure": ("teams.agents.azure",),
-    "autogen_ext.agents.file_surfer": ("teams.agents.file_surfer",),
-    "autogen_ext.agents.magentic_one": ("teams.agents.magentic_one",),
-    "autogen_ext.agents.openai": ("teams.agents.openai",),
-    "autogen_ext.agents.video_surfer": ("teams.agents.video_surfer",),
-    "autogen_ext.agents.video_surfer.tools": ("teams.agents.video_surfer.tools",),
-    "autogen_ext.agents.web_surfer": ("teams.agents.web_surfer",),
-    "autogen_ext.auth.azure": ("teams.auth.azure",),
-    "autogen_ext.cache_store": ("teams.cache_store",),
-    "autogen_ext.cache_store.diskcache": ("teams.cache_store.diskcache",),
-    "autogen_ext.cache_store.redis": ("teams.cache_store.redis",),
-    "autogen_ext.code_executors": ("teams.code_executors",),
-    "autogen_ext.code_executors.docker": ("teams.code_executors.docker",),
-    "autogen_ext.code_executors.docker_jupyter": ("teams.code_executors.docker_jupyter",),
-    "autogen_ext.code_executors.jupyter": ("teams.code_executors.jupyter",),
-    "autogen_ext.code_executors.local": ("teams.code_executors.local",),
-    "autogen_ext.experimental.task_centric_memory": ("teams.experimental.task_centric_memory",),
-    "autogen_ext.experimental.task_centric_memory.utils": (
-        "teams.experimental.task_centric_memory.utils",
-    ),
-    "autogen_ext.memory.canvas": ("teams.memory.canvas",),
-    "autogen_ext.memory.chromadb": ("teams.memory.chromadb",),
-    "autogen_ext.memory.mem0": ("teams.memory.mem0",),
-    "autogen_ext.memory.redis": ("teams.memory.redis",),
-    "autogen_ext.models": ("teams.models",),
-    "autogen_ext.models.anthropic": ("teams.models.anthropic",),
-    "autogen_ext.models.azure": ("teams.models.azure",),
-    "autogen_ext.models.cache": ("teams.models.cache",),
-    "autogen_ext.models.ollama": ("teams.models.ollama",),
-    "autogen_ext.models.openai": ("teams.models.openai",),
     "autogen_ext.models.openai.config": ("teams.models.openai", "teams.models", "teams.core"),
-    "autogen_ext.models.replay": ("teams.models.replay",),
-    "autogen_ext.models.semantic_kernel": ("teams.models.semantic_kernel",),
-    "autogen_ext.teams.magentic_one": ("teams.teams.magentic_one",),
-    "autogen_ext.tools": ("teams.tools",),
-    "autogen_ext.tools.azure": ("teams.tools.azure",),
-    "autogen_ext.tools.code_execution": ("teams.tools.code_execution",),
-    "autogen_ext.tools.graphrag": ("teams.tools.graphrag",),
-    "autogen_ext.tools.http": ("teams.tools.http",),
-    "autogen_ext.tools.langchain": ("teams.tools.langchain",),
-    "autogen_ext.tools.mcp": ("teams.tools.mcp",),
-    "autogen_ext.tools.semantic_kernel": ("teams.tools.semantic_kernel",),
-    "autogen_ext.ui": ("teams.ui",),
+    **{f"{root}.{each}": (f"teams.{each}",) for root in _SAME for each in _SAME[root].split()},
+    "autogen": _CONVERSABLE,
+    **{f"autogen.{each}": _CONVERSABLE for each in _TWO_AGENTS.split()},
+    "autogen.coding": (*_CODING, _LOCAL, _DOCKER),
+    "autogen.coding.base": _CODING,
+    "autogen.coding.docker_commandline_code_executor": (_DOCKER,),
+    "autogen.coding.func_with_reqs": _CODING,
+    "autogen.coding.jupyter": _JUPYTER,
+    "autogen.coding.jupyter.base": _JUPYTER,
+    "autogen.coding.jupyter.docker_jupyter_server": _JUPYTER,
+    "autogen.coding.jupyter.jupyter_client": _JUPYTER,
+    "autogen.coding.local_commandline_code_executor": (_LOCAL,),
 }
+"""AutoGen's module -> ours, the first that has the name."""
 
-_OLD = "version 0.2: see docs/migrate-from-autogen.md, 'From version 0.2'"
+_PAIRS = "see docs/migrate-from-autogen.md, 'Keep two-agent chats'"
 _STUDIO = "describe the team in config.toml; `parley teams import` reads Studio's files"
 
 # Advice beside that of `teams.absent`.
@@ -89,8 +79,8 @@ _ADVICE: Mapping[str, str] = {
     "autogenstudio": _STUDIO,
     "autogen_studio": _STUDIO,
     "magentic_one_cli": 'use `parley run` with a team of type "magentic_one"',
-    "autogen": _OLD,
-    "pyautogen": _OLD,
+    "autogen": _PAIRS,
+    "pyautogen": _PAIRS,
 }
 _NOT_PUBLIC = "it is not there; look for a public name that does it"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from gateway.migrate.imports import Note
+from gateway.migrate.names import PACKAGE
 from gateway.migrate.rewrite import NotPython, rewrite
 
 _MAGIC = re.compile(r"^\s*([%!?]|.*=\s*[%!]\w|.*\w\?{1,2}\s*$)")
@@ -49,7 +50,7 @@ def rewrite_notebook(text: str) -> tuple[str, list[CellNote]]:
 
 
 def _rewrite_cell(source: str) -> tuple[str, list[Note]]:
-    if "autogen" not in source:
+    if "autogen" not in source and not PACKAGE.search(source):
         return source, []
     lines = source.split("\n")
     if _OUTSIDE_PYTHON.match(source.lstrip()):
@@ -74,7 +75,7 @@ def _rewrite_cell(source: str) -> tuple[str, list[Note]]:
 
 def _packages(lines: list[str], where: re.Pattern[str]) -> Iterator[Note]:
     for at, line in enumerate(lines, 1):
-        if where.match(line) and re.search(r"autogen[-_](agentchat|core|ext)|pyautogen", line):
+        if where.match(line) and PACKAGE.search(line):
             yield Note(at, "install parley-gateway instead")
 
 

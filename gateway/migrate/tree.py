@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gateway.errors import GatewayError
-from gateway.migrate.names import is_autogen
+from gateway.migrate.names import PACKAGE, is_autogen
 from gateway.migrate.stubs import (
     components_in,
     is_component_file,
@@ -27,9 +27,6 @@ _MOST_BYTES = 20_000_000
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 _REQUIREMENTS = re.compile(
     r"requirements.*\.(txt|in)|pyproject\.toml|setup\.(cfg|py)|environment\.ya?ml|Pipfile"
-)
-_PACKAGE = re.compile(
-    r"\b(?:py)?autogen[-_](?:agentchat|core|ext)\b|\bpyautogen\b|\bautogenstudio\b"
 )
 _CODE = re.compile(rb"autogen|\bruntime\s*=")
 
@@ -161,7 +158,7 @@ def _plan_file(path: Path, migration: Migration) -> None:
         return
     if _REQUIREMENTS.fullmatch(path.name):
         for at, line in enumerate(_text(data).splitlines(), 1):
-            if _PACKAGE.search(line.partition("#")[0]):
+            if PACKAGE.search(line.partition("#")[0]):
                 _remark(migration, path, at, "name parley-gateway instead")
     match path.suffix:
         case ".py" | ".pyi":

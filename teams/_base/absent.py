@@ -7,7 +7,7 @@ same, in AutoGen's names.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 PAGE = "docs/migrate-from-autogen.md"
 
@@ -15,6 +15,7 @@ _LLAMA_SERVER = (
     'OpenAIChatCompletionClient(model="local", base_url="http://localhost:8080/v1", '
     "model_info=...) with llama.cpp's own server (llama-server -m MODEL.gguf)"
 )
+_LOGGING = "teams.logging and OpenTelemetry"
 _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
 
 MODULES: Mapping[str, str] = {
@@ -23,39 +24,116 @@ MODULES: Mapping[str, str] = {
     "teams.models.llama_cpp": _LLAMA_SERVER,
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
     "teams.tool_agent": "AssistantAgent, which calls its tools itself",
+    # AG2's, where its programs find the rest.
+    "teams.conversable.agentchat": (
+        "teams.conversable itself; for contrib an agent, a memory or a hook of your own"
+    ),
+    "teams.conversable.agents": "an agent of teams.agents",
+    "teams.conversable.cache": "teams.conversable.Cache.disk",
+    "teams.conversable.coding": "teams.code_executors",
+    "teams.conversable.events": "a_initiate_chat_stream, which yields what happens",
+    "teams.conversable.exception_utils": "teams.conversable itself",
+    "teams.conversable.interop": "teams.tools.langchain, or a function",
+    "teams.conversable.io": "teams.conversable.IOStream",
+    "teams.conversable.logger": _LOGGING,
+    "teams.conversable.mcp": "teams.tools.mcp",
+    "teams.conversable.messages": "a_initiate_chat_stream, which yields what happens",
+    "teams.conversable.oai": "teams.conversable; `api_type` names the provider",
+    "teams.conversable.runtime_logging": _LOGGING,
+    "teams.conversable.tools": "register_function with a function",
 }
 """Where a changed import of AutoGen's would lead -> what to use instead."""
 
-NAMES: Mapping[str, Mapping[str, Sequence[str]]] = {
+NAMES: Mapping[str, Mapping[str, str]] = {
     "teams.core": {
         _NO_RUNTIME: (
-            *("Agent", "AgentId", "AgentMetadata", "AgentProxy", "AgentRuntime", "AgentType"),
-            *("AgentInstantiationContext", "BaseAgent", "ClosureAgent", "ClosureContext"),
-            *("DefaultSubscription", "DefaultTopicId", "MessageContext", "MessageHandlerContext"),
-            *("RoutedAgent", "SingleThreadedAgentRuntime", "Subscription", "TopicId"),
-            *("SubscriptionInstantiationContext", "TypePrefixSubscription", "TypeSubscription"),
-            *("default_subscription", "event", "message_handler", "rpc", "type_subscription"),
+            "Agent AgentId AgentMetadata AgentProxy AgentRuntime AgentType "
+            "AgentInstantiationContext BaseAgent ClosureAgent ClosureContext DefaultSubscription "
+            "DefaultTopicId MessageContext MessageHandlerContext RoutedAgent "
+            "SingleThreadedAgentRuntime Subscription TopicId SubscriptionInstantiationContext "
+            "TypePrefixSubscription TypeSubscription default_subscription event message_handler "
+            "rpc type_subscription"
         ),
         "message types of your own, which are pydantic models": (
-            *("JSON_DATA_CONTENT_TYPE", "MessageSerializer", "PROTOBUF_DATA_CONTENT_TYPE"),
-            *("UnknownPayload", "try_get_known_serializers_for_type"),
+            "JSON_DATA_CONTENT_TYPE MessageSerializer PROTOBUF_DATA_CONTENT_TYPE UnknownPayload "
+            "try_get_known_serializers_for_type"
         ),
         "a ToolInterceptor for tool calls": (
-            *("DefaultInterventionHandler", "DropMessage", "InterventionHandler"),
+            "DefaultInterventionHandler DropMessage InterventionHandler"
         ),
         "OpenTelemetry's own tracer; runs, agents and tools have spans already": (
-            *("trace_create_agent_span", "trace_invoke_agent_span", "trace_tool_span"),
+            "trace_create_agent_span trace_invoke_agent_span trace_tool_span"
         ),
-        "ComponentBase": ("ComponentSchemaType",),
+        "ComponentBase": "ComponentSchemaType",
     },
     "teams.logging": {
         "MessageEvent; nothing is sent between actors": (
-            *("AgentConstructionExceptionEvent", "DeliveryStage", "MessageDroppedEvent"),
-            *("MessageHandlerExceptionEvent", "MessageKind"),
+            "AgentConstructionExceptionEvent DeliveryStage MessageDroppedEvent "
+            "MessageHandlerExceptionEvent MessageKind"
         ),
     },
+    "teams.conversable": {
+        "a team, such as SelectorGroupChat or RoundRobinGroupChat": (
+            "AgentNameConflict AgentNameConflictError GroupChat GroupChatManager NoEligibleSpeaker "
+            "NoEligibleSpeakerError UndefinedNextAgent UndefinedNextAgentError "
+            "a_initiate_group_chat initiate_group_chat"
+        ),
+        "the team Swarm, and Handoff for its agents": (
+            "AFTER_WORK AfterWork AfterWorkOption ContextExpression ON_CONDITION OnCondition "
+            "OnContextCondition SwarmAgent SwarmResult a_initiate_swarm_chat a_run_swarm "
+            "initiate_swarm_chat register_hand_off run_swarm"
+        ),
+        'register_hook("update_agent_state", f), where f calls update_system_message': (
+            "UPDATE_SYSTEM_MESSAGE UpdateSystemMessage"
+        ),
+        "a dict as llm_config, with api_type for the provider": (
+            "AnthropicLLMConfigEntry AzureOpenAILLMConfigEntry BedrockLLMConfigEntry "
+            "CerebrasLLMConfigEntry CohereLLMConfigEntry DeepSeekLLMConfigEntry "
+            "GeminiLLMConfigEntry GroqLLMConfigEntry LLMConfig MistralLLMConfigEntry "
+            "OllamaLLMConfigEntry OpenAILLMConfigEntry TogetherLLMConfigEntry"
+        ),
+        "a list of dicts, or config_list_from_json": (
+            "DEFAULT_MODEL FAST_MODEL config_list_from_dotenv config_list_from_models "
+            "config_list_gpt4_gpt35 config_list_openai_aoai get_config_list"
+        ),
+        "OpenAIWrapper, or a ModelClient of your own": "ChatCompletion Completion",
+        "Cache.disk": "CacheFactory CosmosDBCache DiskCache InMemoryCache RedisCache",
+        "an executor of teams.code_executors; it needs no extractor": (
+            "CodeExecutorFactory CodeExtractor MarkdownCodeExtractor PodmanCommandLineCodeExecutor "
+            "create_virtual_env"
+        ),
+        "teams.code_executors.docker_jupyter.DockerJupyterCodeExecutor": "JupyterCodeExecutor",
+        "teams.code_executors.jupyter.JupyterCodeExecutor": (
+            "EmbeddedIPythonCodeExecutor LocalJupyterServer"
+        ),
+        "an IOStream of your own": (
+            "AsyncThreadIOStream IOWebsockets InputStream OutputStream ThreadIOStream"
+        ),
+        "a function with register_function": (
+            "BaseContext ChatContext Depends Interoperability Interoperable Tool Toolkit "
+            "get_function_schema tool"
+        ),
+        'register_hook("process_all_messages_before_reply", f)': (
+            "CompressibleAgent MessageHistoryLimiter MessageTokenLimiter TextMessageCompressor "
+            "TransformMessages"
+        ),
+        "teams.agents.openai.OpenAIAssistantAgent in a team": "GPTAssistantAgent",
+        "teams.agents.web_surfer.MultimodalWebSurfer in a team": "WebSurferAgent",
+        "teams.agents.SocietyOfMindAgent in a team": "SocietyOfMindAgent",
+        "the team MagenticOneGroupChat": "AgentBuilder CaptainAgent",
+        "a model that reasons": "LATSAgent ReasoningAgent ThinkNode",
+        "a message whose content is a list with images": (
+            "LLaVAAgent MultimodalConversableAgent VisionCapability"
+        ),
+        "a memory of teams.memory in a team": (
+            "DocAgent DocumentAgent QdrantRetrieveUserProxyAgent RetrieveAssistantAgent "
+            "RetrieveUserProxyAgent Teachability TeachableAgent"
+        ),
+        "`parley serve`, which puts agents into chats": "DiscordAgent SlackAgent TelegramAgent",
+        _LOGGING: "runtime_logging",
+    },
 }
-"""Our module -> what to use instead of which of AutoGen's names."""
+"""Our module -> what to use instead of which of AutoGen's or AG2's names."""
 
 
 def explain_module(name: str) -> None:
@@ -68,7 +146,7 @@ def explain_module(name: str) -> None:
 def missing_name(module: str, name: str) -> AttributeError | ImportError:
     """The error for a missing name; ImportError for AutoGen's."""
     for instead, names in NAMES.get(module, {}).items():
-        if name in names:
+        if name in names.split():
             problem = f"cannot import name {name!r} from {module!r}"
             return ImportError(_refusal(problem, instead), name=module)
     return AttributeError(
@@ -79,17 +157,17 @@ def missing_name(module: str, name: str) -> AttributeError | ImportError:
 def instead_of_provider(provider: str) -> str | None:
     """The replacement of a component class that only AutoGen has."""
     package, _, rest = provider.partition(".")
-    if package not in ("autogen_core", "autogen_ext"):
-        return None
-    inside = (use for module, use in MODULES.items() if f"teams.{rest}.".startswith(f"{module}."))
-    return next(inside, None)
+    home = {"autogen_core": "teams", "autogen_ext": "teams", "autogen": "teams.conversable"}
+    wanted = f"{home.get(package)}.{rest}."
+    return next((use for module, use in MODULES.items() if wanted.startswith(f"{module}.")), None)
 
 
 def instead_of(dotted: str) -> str | None:
-    """The replacement of a module or name that only AutoGen has."""
+    """The replacement of a module or name that only others have."""
     module, _, name = dotted.rpartition(".")
-    home = "teams.core" if module == "autogen_core" else f"teams.{module.partition('.')[2]}"
-    inside = (use for use, names in NAMES.get(home, {}).items() if name in names)
+    package, _, rest = module.partition(".")
+    home = {"autogen": "teams.conversable"}.get(package, f"teams.{rest or 'core'}")
+    inside = (use for use, names in NAMES.get(home, {}).items() if name in names.split())
     return next(inside, None) or instead_of_provider(dotted)
 
 

@@ -32,6 +32,8 @@ _LANGUAGES = {
     "powershell": ("pwsh", "ps1"),
     "ps1": ("pwsh", "ps1"),
     "python": ("python", "py"),
+    "python3": ("python", "py"),
+    "py": ("python", "py"),
 }
 _FILENAME = "# filename:"
 

@@ -1,5 +1,8 @@
 """Two-agent chats in AG2's words."""
 
+from typing import TYPE_CHECKING
+
+from teams._base.lazy_exports import refuse_absent
 from teams.conversable._agent import ConversableAgent
 from teams.conversable._cache import AbstractCache, Cache
 from teams.conversable._chat_client import ChatCompletionModel
@@ -48,3 +51,6 @@ __all__ = [
     "initiate_chats",
     "register_function",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuse_absent(__name__)

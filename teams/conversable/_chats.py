@@ -224,7 +224,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         self, mode: Mode, recipient: Agent, message: Any, context: dict[str, Any]
     ) -> Sent | None:
         if callable(message):
-            make = partial(message, self, recipient, context=context)
+            make = partial(message, self, recipient, context)
             return await step(mode, f"first message of {self.name}", [self, recipient], make)
         make = partial(self.generate_init_message, message, **context)
         a_make = partial(self.a_generate_init_message, message, **context)

@@ -35,6 +35,43 @@ from gateway.migrate.rewrite import NotPython, rewrite
             "import teams.core as c\nx = (c.CancellationToken)()\n",
         ),
         ("x: 'list[autogen_core.Image] | None'\n", "x: 'list[teams.core.Image] | None'\n"),
+        (
+            "from autogen import ConversableAgent, UserProxyAgent as U\n",
+            "from teams.conversable import ConversableAgent, UserProxyAgent as U\n",
+        ),
+        (
+            "import autogen\nlog(autogen.ConversableAgent, autogen.agentchat.register_function)\n",
+            "import teams.conversable\n"
+            "log(teams.conversable.ConversableAgent, teams.conversable.register_function)\n",
+        ),
+        ("import autogen as ag\nag.Cache\n", "import teams.conversable as ag\nag.Cache\n"),
+        (
+            "import autogen.agentchat\nautogen.agentchat.register_function(f)\n",
+            "import teams.conversable\nteams.conversable.register_function(f)\n",
+        ),
+        (
+            "from autogen.agentchat import ChatResult, register_function\n",
+            "from teams.conversable import ChatResult, register_function\n",
+        ),
+        ("from autogen.cache import Cache\n", "from teams.conversable import Cache\n"),
+        ("from autogen.cache.cache import Cache\n", "from teams.conversable import Cache\n"),
+        ("from autogen.io.base import IOStream\n", "from teams.conversable import IOStream\n"),
+        (
+            "from autogen.coding import CodeBlock, LocalCommandLineCodeExecutor\n",
+            "from teams.code_executor import CodeBlock\n"
+            "from teams.code_executors.local import LocalCommandLineCodeExecutor\n",
+        ),
+        (
+            "from autogen.coding import DockerCommandLineCodeExecutor as D\n",
+            "from teams.code_executors.docker import DockerCommandLineCodeExecutor as D\n",
+        ),
+        (
+            "from autogen.coding.local_commandline_code_executor import (\n"
+            "    LocalCommandLineCodeExecutor,\n)\n",
+            "from teams.code_executors.local import (\n    LocalCommandLineCodeExecutor,\n)\n",
+        ),
+        ("x: 'autogen.Agent | None'\n", "x: 'teams.conversable.Agent | None'\n"),
+        ("from my.autogen import ConversableAgent\n",) * 2,
         ("print('about autogen_core.Image objects')\n",) * 2,
         ("from .autogen_core import CancellationToken\n",) * 2,
         ("from my.autogen_core import CancellationToken\n",) * 2,
@@ -52,7 +89,15 @@ def test_a_statement(before: str, after: str) -> None:
     [
         ("from autogen_core import SingleThreadedAgentRuntime, TopicId\n", "BaseChatAgent"),
         ("import autogenstudio\n", "parley teams import"),
-        ("from autogen import ConversableAgent\n", "version 0.2"),
+        ("from autogen import GroupChat, GroupChatManager\n", "SelectorGroupChat"),
+        ("from autogen import LLMConfig\n", "a dict as llm_config"),
+        ("import autogen\nautogen.GroupChat([])\n", "SelectorGroupChat"),
+        ("import pyautogen\n", "'Keep two-agent chats'"),
+        ("from autogen.agentchat.contrib.swarm_agent import SwarmAgent\n", "the team Swarm"),
+        ("from autogen.agentchat.contrib.own import Own\n", "a hook of your own"),
+        ("from autogen.coding.jupyter import JupyterCodeExecutor\n", "DockerJupyterCode"),
+        ("from autogen.runtime_logging import start\n", "teams.logging"),
+        ("import autogen as a\na.coding.LocalCommandLineCodeExecutor\n", "executors.local and"),
         ("from autogen_ext.models.llama_cpp import LlamaCppChatCompletionClient\n", "llama-server"),
         ("from autogen_agentchat.teams import Swarm as S\nS([], runtime=r)\n", "runtime=: leave"),
         ("import autogen_core as c\nc.models.UserMessage\n", "import teams.models and use it"),

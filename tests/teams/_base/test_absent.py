@@ -10,7 +10,7 @@ from pkgutil import walk_packages
 import pytest
 
 import teams.core
-from teams._base.absent import MODULES
+from teams._base.absent import MODULES, NAMES
 from teams.absent import instead_of
 from teams.core import ComponentLoader
 
@@ -41,7 +41,30 @@ def test_a_name_says_what_to_use_instead():
         exec("from teams.core import RoutedAgent", {})
 
 
-@pytest.mark.parametrize("module", ["teams.core", "teams.logging"])
+@pytest.mark.parametrize(
+    ("way", "instead"),
+    [
+        ("from teams.conversable import GroupChat", "a team, such as SelectorGroupChat"),
+        ("from teams.conversable import LLMConfig", "a dict as llm_config"),
+        ("from teams.conversable import initiate_swarm_chat", "the team Swarm"),
+        ("from teams.conversable import config_list_from_models", "a list of dicts"),
+        ("from teams.conversable.agentchat.contrib.rag import Rag", "teams.conversable itself"),
+        ("from teams.conversable.coding import MarkdownCodeExtractor", "teams.code_executors"),
+    ],
+)
+def test_a_name_of_ag2_says_what_to_use_instead(way: str, instead: str):
+    with pytest.raises(ImportError, match=f"Use instead: {instead}"):
+        exec(way, {})
+
+
+def test_no_name_is_both_there_and_absent():
+    for module, advice in NAMES.items():
+        absent = [name for names in advice.values() for name in names.split()]
+        assert len(absent) == len(set(absent))
+        assert not set(absent) & set(import_module(module).__all__)
+
+
+@pytest.mark.parametrize("module", ["teams.core", "teams.logging", "teams.conversable"])
 def test_other_names_are_missed_as_ever(module: str):
     home = import_module(module)
     assert not hasattr(home, "Nobody")

@@ -86,12 +86,14 @@ def children() -> set[str]:
     [
         (python("print('hi', end='')"), "hi"),
         (CodeBlock(code="print(1)", language="Python"), "1\n"),
+        (CodeBlock(code="print(1)", language="py"), "1\n"),
+        (CodeBlock(code="print(1)", language="python3"), "1\n"),
         (shell("echo $((1 + 1))"), "2\n"),
         (shell("echo ${0##*.}", "shell"), "sh\n"),
         (shell("[[ a == a ]] && echo yes", "bash"), "yes\n"),
         (python("import sys; print(sys.stdin.read() == '')"), "True\n"),
     ],
-    ids=["python", "any case", "sh", "shell", "bash", "no input"],
+    ids=["python", "any case", "py", "python3", "sh", "shell", "bash", "no input"],
 )
 async def test_a_block_runs_and_its_output_is_returned(executor, block: CodeBlock, output: str):
     result = await run(executor, block)

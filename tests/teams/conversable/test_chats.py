@@ -208,8 +208,8 @@ def test_the_first_message_is_asked_for_if_there_is_none(start: Start):
 def test_a_function_makes_the_first_message_from_what_else_was_given(start: Start):
     seen: list[Any] = []
 
-    def first(sender: Any, recipient: Any, context: dict[str, Any]) -> str:
-        seen.extend([sender, recipient, context])
+    def first(sender: Any, recipient: Any, whatever: dict[str, Any]) -> str:
+        seen.extend([sender, recipient, whatever])
         return "made"
 
     al, bo = saying("al"), saying("bo", "yes")
@@ -219,7 +219,8 @@ def test_a_function_makes_the_first_message_from_what_else_was_given(start: Star
 
 
 async def test_a_coroutine_function_may_make_the_first_message():
-    async def first(sender: Any, recipient: Any, context: dict[str, Any]) -> dict[str, Any]:
+    async def first(*given: Any) -> dict[str, Any]:
+        assert len(given) == 3
         return {"content": "made"}
 
     result = await saying("al").a_initiate_chat(saying("bo", "yes"), message=first, silent=True)

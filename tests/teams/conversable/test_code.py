@@ -128,6 +128,10 @@ class TestExecuteCodeBlocks:
 
         assert agent().execute_code_blocks(blocks) == (2, "\n1\n")
 
+    @pytest.mark.parametrize("language", ["py", "python3", "PY", "Python", "python"])
+    def test_other_words_for_python(self, language: str):
+        assert agent().execute_code_blocks([(language, "print(2)")]) == (0, "\n2\n")
+
     def test_an_unknown_language(self):
         assert agent().execute_code_blocks([("Cobol", "x")]) == (1, "\nunknown language Cobol")
 
