@@ -149,7 +149,7 @@ def test_failed_tests_are_run_again_alone_three_times(
 
 @pytest.mark.parametrize("target", ["test", "test-postgres", "chaos", "long"])
 def test_a_failed_test_runs_again_without_the_others_of_its_target(target: str):
-    """Its name is in a file of arguments, which is all that pytest may be given."""
+    """Its name is in a file, all that pytest is given."""
     command = ["make", "-C", str(ROOT), "--dry-run", target, "ARGS=-n 0 @/elsewhere/failed.txt"]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "tests/" not in ran.stdout.split(".venv/bin/pytest")[1]
