@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import psycopg
 from psycopg import AsyncConnection
@@ -13,6 +14,7 @@ from gateway.base.describe import describe
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.jobs import CHANNEL
 from gateway.store.postgres.pool import conninfo, setting
+from gateway.store.postgres.transactions import hang_up
 
 LOG = logging.getLogger("gateway.store")
 
@@ -32,24 +34,29 @@ async def listen(database: Database, boot: str, told: Callable[[str], None]) -> 
         try:
             async with asyncio.timeout(2 * LOOK):
                 connection = await AsyncConnection.connect(conninfo(database), autocommit=True)
-            async with connection:
-                async with asyncio.timeout(LOOK):
-                    await connection.execute(*setting(database, boot))
-                await _follow(connection, told)
+            try:
+                await _ask(connection, *setting(database, boot))
+                await _ask(connection, f"LISTEN {SIGNALS}; LISTEN {CHANNEL}")
+                told("")
+                while True:
+                    async for notice in connection.notifies(timeout=LOOK):
+                        told(notice.payload if notice.channel == SIGNALS else "")
+                    await _ask(connection, "SELECT 1")
+            finally:
+                await connection.close()
         except (psycopg.Error, TimeoutError) as error:
             LOG.debug("listening for other nodes begins anew: %s", describe(error))
         await asyncio.sleep(AGAIN)
 
 
-async def _follow(
-    connection: AsyncConnection[tuple[object, ...]], told: Callable[[str], None]
-) -> None:
-    async with asyncio.timeout(LOOK):
-        await connection.execute(f"LISTEN {SIGNALS}")
-        await connection.execute(f"LISTEN {CHANNEL}")
-    told("")
-    while True:
-        async for notice in connection.notifies(timeout=LOOK):
-            told(notice.payload if notice.channel == SIGNALS else "")
+async def _ask(connection: AsyncConnection, statement: str, *values: Sequence[object]) -> None:
+    """Carry out a statement; who is cancelled meanwhile leaves at once."""
+    asked = asyncio.ensure_future(connection.execute(statement.encode(), *values))
+    try:
         async with asyncio.timeout(LOOK):
-            await connection.execute("SELECT 1")
+            await asyncio.shield(asked)
+    finally:
+        if not asked.done():
+            hang_up(connection.fileno)  # psycopg would try for ten seconds to hear its end
+            with suppress(psycopg.Error):
+                await asked

@@ -76,30 +76,22 @@ class Work:
     def __init__(self, patience: float) -> None:
         self.until = monotonic() + patience
         self.begun = False
-        self._connection: PostgresConnection | None = None
+        self.connection: PostgresConnection | None = None
+        """The connection on which it is now; `holds` sets it."""
         self._lock = Lock()
-
-    @property
-    def connection(self) -> PostgresConnection | None:
-        """The connection on which it is now."""
-        return self._connection
 
     def holds(self, connection: PostgresConnection | None) -> None:
         """Note the connection on which it is now."""
         with self._lock:
-            self._connection = connection
+            self.connection = connection
 
     def interrupt(self, silence: float = 0.0) -> bool:
-        """Shut down a connection that was silent so long, if any.
-
-        Whoever waits for it gets an error.
-        """
+        """Shut down a connection that was silent so long, if any."""
         with self._lock:
-            connection = self._connection
+            connection = self.connection
             if connection is None or monotonic() - connection.pipeline.asked_at < silence:
                 return False
-            with suppress(OSError, psycopg.Error), _socket_of(connection) as link:
-                link.shutdown(socket.SHUT_RDWR)
+            hang_up(connection.pipeline.raw.fileno)
             return True
 
 
@@ -114,7 +106,7 @@ class Transactions:
         self._sessions = WeakKeyDictionary[Raw, str]()
         self.closing = Event()
         self.commits = 0
-        self.observe: Callable[[float], None] = _nothing
+        self.observe: Callable[[float], None] = lambda _: None
         """Called with the seconds of each transaction."""
 
     def write(self, unit: Callable[[PostgresConnection], T], work: Work, *, alone: bool) -> T:
@@ -238,9 +230,7 @@ class Transactions:
                 )
 
 
-def _socket_of(connection: PostgresConnection) -> socket.socket:
-    return socket.socket(fileno=os.dup(connection.pipeline.raw.fileno()))
-
-
-def _nothing(seconds: float) -> None:
-    """Tell nobody."""
+def hang_up(fileno: Callable[[], int]) -> None:
+    """Shut down a connection. Whoever waits for it gets an error."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(fileno())) as link:
+        link.shutdown(socket.SHUT_RDWR)
