@@ -8,6 +8,7 @@ as one delta. All text in events is raw; a surface neutralises it for its own me
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
@@ -350,36 +351,29 @@ class TurnHeld(_Event):
     @property
     def text(self) -> str:
         """The event in words."""
-        most = self.most
+        turns, are = (f"{self.most} turns", "are") if self.most > 1 else ("a turn", "is")
+        span = _span(max(1.0, (self.until or 0.0) - self.at))
         match self.limit:
             case "":
-                text = ""
-            case "parallel_turns":
-                running = f"{most} turns are" if most > 1 else "a turn is"
-                text = f"This waits: {running} running, and no more may. One has to end."
-            case "person_parallel_turns":
-                own = f"{most} turns of yours are" if most > 1 else "a turn of yours is"
-                text = f"This waits: {own} running, and no more may. One has to end."
+                return ""
             case "person_turns":
-                had = f"{most} turns" if most > 1 else "a turn"
-                text = f"This waits: you had {had} within ten minutes. It begins in {self._span}."
-            case "team_parallel_turns" | "workspace_parallel_turns":
-                whose = "team" if self.limit == "team_parallel_turns" else "workspace"
-                running = (
-                    f"{most} turns of this {whose} are"
-                    if most > 1
-                    else f"a turn of this {whose} is"
-                )
-                text = f"This waits: {running} running, and no more may. One has to end."
+                return f"This waits: you had {turns} within ten minutes. It begins in {span}."
             case "collect_seconds":
-                text = f"More messages may come. The turn begins in {self._span}."
+                return f"More messages may come. The turn begins in {span}."
             case "files":
-                text = f"This waits for its files, {self._span} at most."
-        return text
+                return f"This waits for its files, {span} at most."
+            case _:
+                running = f"{turns}{_WHOSE[self.limit]} {are} running"
+                return f"This waits: {running}, and no more may. One has to end."
 
-    @property
-    def _span(self) -> str:
-        return _span(max(1.0, (self.until or 0.0) - self.at))
+
+_WHOSE: Mapping[HoldLimit, str] = {
+    "parallel_turns": "",
+    "person_parallel_turns": " of yours",
+    "team_parallel_turns": " of this team",
+    "workspace_parallel_turns": " of this workspace",
+}
+"""Whose turns a limit of running ones counts."""
 
 
 @value

@@ -485,8 +485,8 @@ class Gateway:
             search=search, platform=platform, limit=limit, offset=offset
         )
         return [
-            replace(self._told(each), asked=awaited(each.wait)) if each.wait else self._told(each)
-            for each in found
+            replace(each, asked=awaited(each.wait)) if each.wait else each
+            for each in map(self._told, found)
         ]
 
     def _told(self, thread: Thread) -> Thread:

@@ -12,9 +12,10 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, get_args
 
 from gateway.client import AnswerKind
+from gateway.events import GrantKind
 from gateway.render.arguments import folder_text
 from gateway.store.records import Request
 from gateway.values import Folders
@@ -22,9 +23,7 @@ from teams.base import ToolCall
 
 SAME, BELOW = "same:", "below:"
 
-NARROWEST: Sequence[AnswerKind] = (
-    *("approve", "approve_same", "approve_below", "approve_always", "approve_new"),
-)
+NARROWEST: Sequence[AnswerKind] = ("approve", *get_args(GrantKind))
 """Approvals; each covers all that those before it cover."""
 
 LONGEST_TOLD = 55

@@ -47,7 +47,7 @@ from gateway.config.agents import (
 from gateway.config.allowances import covers, toml_entry
 from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpReference
-from gateway.config.nesting import teams_inside
+from gateway.config.nesting import groups_inside
 from gateway.config.problems import toml_path
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
@@ -364,7 +364,7 @@ def _factory(loaded: LoadedConfig) -> TeamFactory:
 
 def python_only(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[KeyPath]:
     """Settings of a team that its JSON leaves out, nested ones included."""
-    for inner, team in _groups(name, teams):
+    for inner, team in groups_inside(name, teams):
         path: KeyPath = ("teams", inner)
         if team.memory is not None:
             yield (*path, "memory")
@@ -386,7 +386,7 @@ def python_only(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[KeyPath]
 
 def source_tools(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[ToolConfig]:
     """Tools that are source code in a team's JSON; nobody executes them."""
-    for inner, team in _groups(name, teams):
+    for inner, team in groups_inside(name, teams):
         for _, agent in _agents(("teams", inner), team):
             if isinstance(agent, AssistantConfig):
                 yield from (tool for tool in agent.tools if isinstance(tool, ToolConfig))
@@ -410,14 +410,6 @@ def _of_agent(path: KeyPath, agent: AgentConfig) -> Iterator[KeyPath]:
             yield (*path, "input_func")
         case _:
             pass
-
-
-def _groups(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[tuple[str, GroupTeam]]:
-    team = teams[name]
-    if isinstance(team, GroupTeam):
-        yield name, team
-    for inner in teams_inside(team):
-        yield from _groups(inner, teams)
 
 
 def _agents(path: KeyPath, team: GroupTeam) -> Iterator[tuple[KeyPath, AgentConfig]]:

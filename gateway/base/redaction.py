@@ -72,7 +72,7 @@ _ESCAPED = re.compile(
     rf"|(?:u(?P<short>{_HEX}{{4}})|U(?P<long>000{_HEX}{{5}})|x(?P<byte>{_HEX}{{2}}))|b)"
 )
 _ESCAPED_SEQUENCES = re.compile(
-    rf"(?P<steers>{_ESCAPE}(?:(?:(?:u00|x)1[bB]\[|(?:u00|x)9[bB])[0-?]*[ -/]*[@-~]"
+    rf"(?:{_ESCAPE}(?:(?:(?:u00|x)1[bB]\[|(?:u00|x)9[bB])[0-?]*[ -/]*[@-~]"
     r"|(?:u00|x)1[bB][PX\]^_][^\\]*\\++(?:(?:u00|x)(?:07|9[cC])|(?:u00|x)1[bB]\\++)"
     r"|(?:u00|x)1[bB](?:[ -/]+[0-~]|[NOPX\]^_]|[0-9=>c-~])))"
     rf"|{_ESCAPED.pattern}"

@@ -45,13 +45,18 @@ def with_inner(
     name: str, teams: Mapping[str, TeamConfig]
 ) -> Iterator[tuple[str, TeamConfig | None]]:
     """A team with all inside, each once; None for an unknown one."""
-    left, seen = [name], set[str]()
-    while left:
-        if (each := left.pop()) in seen:
-            continue
-        seen.add(each)
+    names = [name]
+    for each in names:  # it grows meanwhile
         yield each, (team := teams.get(each))
-        left += teams_inside(team) if team is not None else ()
+        inside = teams_inside(team) if team is not None else ()
+        names += [inner for inner in inside if inner not in names]
+
+
+def groups_inside(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[tuple[str, GroupTeam]]:
+    """Those of the same teams whose agents the config describes."""
+    for each, team in with_inner(name, teams):
+        if isinstance(team, GroupTeam):
+            yield each, team
 
 
 def servers_of(team: GroupTeam) -> Iterator[McpReference | McpConfig]:
@@ -60,14 +65,6 @@ def servers_of(team: GroupTeam) -> Iterator[McpReference | McpConfig]:
         inner = behind_filters(agent)
         if isinstance(inner, AssistantConfig):
             yield from inner.mcp
-
-
-def own_servers(team: TeamConfig, teams: Mapping[str, TeamConfig]) -> Iterator[McpConfig]:
-    """The servers that agents of a team alone have, at any depth."""
-    if isinstance(team, GroupTeam):
-        yield from (each for each in servers_of(team) if isinstance(each, McpConfig))
-    for name in teams_inside(team):
-        yield from own_servers(teams[name], teams)
 
 
 def cycles(teams: Mapping[str, TeamConfig]) -> Iterator[Problem]:

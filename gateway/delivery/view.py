@@ -283,9 +283,9 @@ class ThreadView:
             case Notice():
                 self._failure_told = self._failure_told or event.level == "error"
                 self._told = event.text
-                self._add_line(f"n:{event.seq}", line := _notice_line(event))
-                if line.command:
-                    self._offers += [each for each in self.items[-1:] if isinstance(each, LineItem)]
+                item = self._add_line(f"n:{event.seq}", _notice_line(event))
+                if item.line.command:
+                    self._offers.append(item)
             case FileMade():
                 self._add_file(event)
             case ModelSilent():
@@ -326,8 +326,7 @@ class ThreadView:
         way_out = Line(text=event.text, command="/stop", label="Stop")
         line = Line(text=event.text) if event.over else way_out
         if self._silence is None:
-            self._add_line(f"n:{event.seq}", line)
-            self._silence = next(each for each in self.items[-1:] if isinstance(each, LineItem))
+            self._silence = self._add_line(f"n:{event.seq}", line)
             self._offers.append(self._silence)
         if self._silence.line != line:
             self._silence.line, self._silence.changed = line, True
@@ -364,10 +363,11 @@ class ThreadView:
 
     def _add_line(
         self, id: str, line: Line, *, place: ConversationKey | None = None, below: str = ""
-    ) -> None:
-        self._add(
-            LineItem(id=id, seq=self.seq, asker=self._asker, line=line, place=place, below=below)
-        )
+    ) -> LineItem:
+        asker = self._asker
+        item = LineItem(id=id, seq=self.seq, asker=asker, line=line, place=place, below=below)
+        self._add(item)
+        return item
 
     def _add_news(self, event: InputSupported | InputReminded, line: Line) -> None:
         """Add news about a request, wherever it is shown."""

@@ -12,7 +12,7 @@ from gateway.base.background import giving_way
 from gateway.config.http_tool import HttpConfig
 from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.models import resolve
-from gateway.config.nesting import teams_inside
+from gateway.config.nesting import with_inner
 from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam
@@ -76,10 +76,8 @@ class Preparation:
 
 def sections(config: Config, team: str) -> Iterator[Section]:
     """All tables of a team and of the teams inside it."""
-    table = config.teams[team]
-    yield from _tables(table)
-    for inner in teams_inside(table):
-        yield from sections(config, inner)
+    for name, _ in with_inner(team, config.teams):
+        yield from _tables(config.teams[name])
 
 
 def _import(modules: Iterable[str]) -> None:

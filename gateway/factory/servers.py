@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from gateway.config.mcp import McpConfig, McpReference, McpServer, server_name
-from gateway.config.nesting import own_servers
+from gateway.config.nesting import groups_inside, servers_of
 from gateway.config.root import Config
 from gateway.factory.parts import ModelClients
 from teams.tools import Workbench
@@ -66,18 +66,18 @@ def pin_of(config: Config, team: str, server: str) -> tuple[str, bool]:
     """
     if (shared := config.mcp.get(server)) is not None:
         return server, shared.pinned
-    table = config.teams.get(team)
-    own = () if table is None else own_servers(table, config.teams)
-    named = [each for each in own if each.name == server]
-    return f"{team}/{server}", not named or any(each.pinned for each in named)
+    pin = f"{team}/{server}"
+    named = [own for name, own in servers_by_pin(config) if name == pin]
+    return pin, not named or any(each.pinned for each in named)
 
 
 def servers_by_pin(config: Config) -> Iterator[tuple[str, McpServer]]:
     """All servers of the config, by the keys of their tools."""
     yield from config.mcp.items()
-    for name, team in config.teams.items():
-        for own in own_servers(team, config.teams):
-            yield f"{name}/{own.name}", own
+    for name in config.teams:
+        for _, team in groups_inside(name, config.teams):
+            owned = (each for each in servers_of(team) if isinstance(each, McpConfig))
+            yield from ((f"{name}/{each.name}", each) for each in owned)
 
 
 def server_params(server: McpServer) -> McpServerParams:

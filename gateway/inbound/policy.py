@@ -104,11 +104,11 @@ class MessageRules:
 
     `team` is that of the thread it would make, with these `participants`, `waiting` how many
     messages may wait there, and `collect` the seconds without one before the turn of a thread that
-    collects them begins. `said_at`
-    is the moment by which answers are too late or not, if that is not `now`: requests last on when
-    the time of day is set. `code` is for an author who may be let in by one. /usage tells of
-    `budgets`, with times in the `zone`, /model of each team's `models`. What was said since the
-    process `began` is live, whenever a clock that was wrong has dated a loss.
+    collects them begins. `said_at` is the moment by which answers are too late or not, if that is
+    not `now`: requests last on when the time of day is set. `code` is for an author who may be let
+    in by one. /usage tells of `budgets`, with times in the `zone`, /model of each team's `models`.
+    What was said since the process `began` is live, whenever a clock that was wrong has dated a
+    loss.
     """
 
     message: InboundMessage

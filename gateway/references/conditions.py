@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateway.config.agents import AssistantConfig, UserProxyConfig, behind_filters
-from gateway.config.nesting import with_inner
+from gateway.config.nesting import groups_inside, with_inner
 from gateway.config.problems import Problem
-from gateway.config.teams import GroupTeam, MagenticOneTeam
+from gateway.config.teams import MagenticOneTeam
 from gateway.config.toml import KeyPath
 from gateway.factory.conditions import named_in
 from gateway.references.agents import A_SPEAKER
@@ -27,7 +27,7 @@ class ConditionChecker:
     def __init__(self, lookup: Lookup, name: str) -> None:
         self._lookup = lookup
         self._inside = list(with_inner(name, lookup.config.teams))
-        self._groups = [(each, team) for each, team in self._inside if isinstance(team, GroupTeam)]
+        self._groups = list(groups_inside(name, lookup.config.teams))
 
     def check(self, path: KeyPath, condition: str) -> Iterator[Problem]:
         """Mistakes of a sound condition, which stands at `path`."""

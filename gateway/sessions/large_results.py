@@ -24,12 +24,13 @@ _UNNAMED = re.compile(r"[^\w.-]+", re.ASCII)
 class LargeResults:
     """Results of one turn.
 
-    Of each text a model is given `largest` bytes. `folder` is the thread's own.
+    Of each text a model is given `largest` bytes.
     """
 
-    def __init__(self, folder: Path | None, largest: int) -> None:
-        self._folder = folder
+    def __init__(self, largest: int) -> None:
         self._largest = largest
+        self.folder: Path | None = None
+        """The thread's own, once that is known."""
         self.kept = False
         """A file was written."""
 
@@ -43,13 +44,13 @@ class LargeResults:
         return fit_result(result, self._largest, more)
 
     async def _keep(self, call: ToolCall, result: ToolResult) -> str:
-        if self._folder is None:
+        if self.folder is None:
             return ""
         name = _UNNAMED.sub("-", call.full_name)[-60:]
         path = f"{FOLDER}/{name}-{hashlib.sha256(call.key.encode()).hexdigest()[:8]}.txt"
         data = whole_text(result.to_text()).encode()
         try:
-            await asyncio.to_thread(_write, self._folder, path, data)
+            await asyncio.to_thread(_write, self.folder, path, data)
         except (OSError, UnsafePathError) as error:
             LOG.warning("a result of %s could not be kept: %s", call.full_name, describe(error))
             return " The rest could not be kept."

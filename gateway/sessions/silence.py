@@ -9,7 +9,6 @@ from time import monotonic
 from gateway.errors import GatewayError
 from gateway.events import ModelSilent
 from gateway.sessions.turn_writer import TurnWriter
-from gateway.store.turn_records import TurnUpdate
 
 LOG = logging.getLogger("gateway")
 
@@ -54,4 +53,4 @@ class Silence:
         event = ModelSilent(
             thread=self._log.thread, turn=self._log.turn, seconds=seconds, over=over
         )
-        await self._log.write(TurnUpdate(events=(event,)))
+        await self._log.tell(event)

@@ -105,6 +105,7 @@ class Turn:
         self._files: OutputFiles | None = None
         self._acts = False
         self._folder: Path | None = None
+        self._results = LargeResults(terms.largest_result)
         self._steering = Steering(
             work,
             log,
@@ -138,11 +139,6 @@ class Turn:
             self._results,
             self._folder,
         )
-
-    @cached_property
-    def _results(self) -> LargeResults:
-        """Results of tools that are too large for a model."""
-        return LargeResults(self._folder, self._terms.largest_result)
 
     @cached_property
     def _marks(self) -> ContextMarks:
@@ -181,7 +177,7 @@ class Turn:
         live: LiveTeam | None = None
         try:
             live = await build()
-            self._folder = live.folder
+            self._folder = self._results.folder = live.folder
             live.said.update(self._work.said)
             self._mapper.said = live.said
             self._files, self._acts = self._files_of(live), live.acts
@@ -389,7 +385,7 @@ class Turn:
     ) -> bool:
         """Write the end of this attempt; True for more to do."""
         files_at: int | None = None
-        acts = self._acts or ("_results" in self.__dict__ and self._results.kept)
+        acts = self._acts or self._results.kept
         if self._files is not None and acts and end.status != "paused":
             made, files_at = await self._files.look(self._log.thread, self._log.turn)
             self._unwritten += made

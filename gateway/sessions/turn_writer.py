@@ -83,6 +83,10 @@ class TurnWriter:
             record = before.followed_by(record)
         return await self._commit(record)
 
+    async def tell(self, event: SessionEvent) -> None:
+        """Commit and show an event, apart from what was put off."""
+        await self._commit(TurnUpdate(events=(event,)))
+
     async def put_off(self, record: TurnUpdate) -> None:
         """Put the update off until the next write or wait."""
         await self._settle()
