@@ -17,6 +17,7 @@ from functools import partial
 from typing import cast
 
 from gateway.adapter import AuthError
+from gateway.base.cancelling import is_being_cancelled
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.delivery.writer import Writer
 from gateway.errors import (
@@ -145,7 +146,7 @@ class _Writers:
                 if isinstance(leaf, StoreFull | StoreUnwritable | NodeCutOff):
                     raise _StoreRefusal from leaf
             LOG.exception("thread %s: it could not be written to its platform", thread)
-            if _being_cancelled():
+            if is_being_cancelled():
                 raise asyncio.CancelledError from error
             return False
         return True
@@ -159,11 +160,6 @@ class _Writers:
         """Let go of all threads."""
         for task in self._tasks.values():
             task.cancel()
-
-
-def _being_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

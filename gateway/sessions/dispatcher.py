@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol, TypeAlias
 
+from gateway.base.cancelling import is_being_cancelled
 from gateway.errors import GatewayError
 from gateway.store.decisions import PersonLimits
 from gateway.store.turn_records import TOLD_AFTER, Hold, full_group
@@ -31,6 +32,8 @@ TellHold = Callable[[str, Hold], Awaitable[None]]
 """Tells a thread that its next turn is held."""
 FOR_A_MOMENT = Hold(limit="person_parallel_turns", seconds=1.0)
 """The hold of a turn beside one that is not counted yet, and will be in a moment."""
+AGAIN = 1.0
+"""Seconds until a thread is run again whose lane itself has failed."""
 LOOK = 0.2
 """Seconds between two looks at all who wait: there may be thousands."""
 SAME = 30.0
@@ -439,8 +442,11 @@ class LocalDispatcher:
         more = False
         try:
             more = await drain(thread)
-        except Exception:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
+                raise
             LOG.exception("thread %s: its lane failed", thread)
+            self._wake_later(thread, self._running[thread], AGAIN)
         finally:
             request = self._running.pop(thread)
             self._rates.end(request.person)

@@ -147,6 +147,10 @@ class EventBus(Protocol):
         """Hand events to the thread's subscriptions."""
         ...
 
+    def touched(self, thread: str) -> None:
+        """Let watchers look at rows that nobody has handed on."""
+        ...
+
     def subscription(self, thread: str) -> AbstractContextManager[Subscription]:
         """The thread's events, for the length of a context."""
         ...
@@ -196,7 +200,7 @@ class LocalBus:
             self._shared(thread, not all(isinstance(event, TextDelta) for event in events))
 
     def touched(self, thread: str) -> None:
-        """Let watchers look at rows that another node has added."""
+        """Let watchers look at rows that nobody has handed on."""
         for subscription in self._subscriptions.get(thread, ()):
             subscription.look()
         for subscription in self._activity:

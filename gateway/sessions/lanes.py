@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from functools import lru_cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from time import monotonic, time_ns
 from typing import TypeGuard
 
+from gateway.base.cancelling import is_being_cancelled
 from gateway.base.describe import describe
 from gateway.base.logging import LogContext
 from gateway.base.metrics import Metrics
@@ -17,13 +19,12 @@ from gateway.budgets.ledger import Ledger, Meter
 from gateway.content.attachments import MISSING
 from gateway.errors import (
     GatewayError,
-    LeaseLost,
     StoreError,
     TeamUnusable,
     report,
     works_later,
 )
-from gateway.events import Notice, SessionEvent, TurnHeld
+from gateway.events import SessionEvent, TurnHeld
 from gateway.factory.memory import TurnMemory
 from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
@@ -173,11 +174,9 @@ class Lanes:
             if isinstance(work, LaneElsewhere):
                 return False  # the node that holds it looks for more
             more = work is not None and await self._run_or_end(work, claim_at)
-        except LeaseLost:
-            LOG.info("thread %s: its turn was left, the thread has gone on or is gone", thread)
-            self._failed.pop(thread, None)
-            return False
-        except Exception as error:  # nobody is told otherwise, and the thread waits for ever
+        except (Exception, asyncio.CancelledError) as error:  # else the thread waits for ever
+            if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
+                raise
             return await self._end_or_try_later(thread, error)
         finally:
             if thread not in self._claimed:
@@ -193,49 +192,42 @@ class Lanes:
             if works_later(error):  # else one statement was refused, perhaps another thread's
                 raise
 
-    async def _end_or_try_later(self, thread: str, error: Exception) -> bool:
+    async def _end_or_try_later(self, thread: str, error: BaseException) -> bool:
         """End what can't be begun, or run the thread later.
 
         True if the thread has more to do. Its people are told what may not pass.
         """
         if not works_later(error):
-            failed = self._failed.get(thread)
-            if failed is None:
-                failed = FailedTurn(turn="", failure=report(error, thread=thread, turn=""))
-                self._failed[thread] = failed
+            if (failed := self._failed.get(thread)) is None:
+                failure = report(error, thread=thread, turn="")
+                failed = self._failed[thread] = FailedTurn("", failure)
             notice = failed_notice(thread, failed.turn, failed.failure)
             try:
                 # A statement that the store refused may be its own fault, and not that of a row.
                 if not isinstance(error, StoreError):
-                    return await self._end_unbegun(thread, notice)
+                    ended = await self._store.end_unbegun(thread, self._boot, notice)
+                    self._bus.publish(thread, ended.events)
+                    self._forget_failure(thread)
+                    return ended.again
             except Exception as unended:
                 LOG.warning("thread %s: its work can't be ended: %s", thread, describe(unended))
-            if not failed.told:
-                failed.told = await self._tell(thread, notice)
+                error = unended
+            if not failed.told and not works_later(error):
+                try:
+                    self._bus.publish(thread, await self._store.add_notice(thread, notice))
+                    failed.told = True
+                except Exception as untold:
+                    LOG.warning("thread %s: its people can't be told: %s", thread, describe(untold))
         delay = min(LONGEST_RETRY, self._delays.get(thread, FIRST_RETRY / 2) * 2)
         self._delays[thread] = delay
         LOG.warning("thread %s: tried again in %s s: %s", thread, delay, describe(error))
         self.dispatcher.wake(thread, delay=delay)
         return False
 
-    async def _end_unbegun(self, thread: str, notice: Notice) -> bool:
-        ended = await self._store.end_unbegun(thread, self._boot, notice)
-        self._bus.publish(thread, ended.events)
-        self._forget_failure(thread)
-        return ended.again
-
-    async def _tell(self, thread: str, notice: Notice) -> bool:
-        """Add the notice to the thread; False if that can't be done."""
-        try:
-            self._bus.publish(thread, await self._store.add_notice(thread, notice))
-        except Exception as error:
-            LOG.warning("thread %s: its people can't be told: %s", thread, describe(error))
-            return False
-        return True
-
     def _forget_failure(self, thread: str) -> None:
-        self._failed.pop(thread, None)
-        self._delays.pop(thread, None)
+        failed = self._failed.pop(thread, None)
+        if self._delays.pop(thread, None) or failed:
+            self._bus.touched(thread)  # what failed may have been done, and never shown
 
     async def _run_or_end(self, work: ClaimedTurn, claim_at: int) -> bool:
         """Run the turn; end it plainly if another try would fail, too."""
@@ -247,8 +239,8 @@ class Lanes:
             except Exception as error:
                 if works_later(error):
                     raise
-                failed = FailedTurn(turn, report(error, thread=thread, turn=turn))
-                self._failed[thread] = failed
+                failure = report(error, thread=thread, turn=turn)
+                failed = self._failed[thread] = FailedTurn(turn, failure)
         return await end_plainly(self._store, self._bus, work, failed)
 
     async def _run(self, work: ClaimedTurn, claim_at: int) -> bool:

@@ -18,6 +18,7 @@ from time import monotonic
 from typing import Any
 
 from gateway.access.tool_policy import MEMORY
+from gateway.base.cancelling import is_being_cancelled
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
 from gateway.factory.memory import TurnMemory, remembering
@@ -205,7 +206,7 @@ class Turn:
                     timer.cancel()
                 watching.cancel()
         except asyncio.CancelledError:
-            if live is None or not self._token.is_cancelled() or _being_cancelled():
+            if live is None or not self._token.is_cancelled() or is_being_cancelled():
                 await self._end_cut_short()
                 raise
             return await self._end_stopped(live)
@@ -504,8 +505,3 @@ class Turn:
 def _matters(item: BaseAgentEvent | BaseChatMessage) -> bool:
     """True to save the team before and after tools."""
     return isinstance(item, ToolCallRequestEvent | ToolCallExecutionEvent)
-
-
-def _being_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

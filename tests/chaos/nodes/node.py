@@ -16,7 +16,9 @@ from tests.fakes.tcp_proxy import TcpProxy
 
 ROOT = Path(__file__).resolve().parents[3]
 SERVES = re.compile(rb"\"serving [a-z]|INFO +gateway +serving ")
-FENCED = re.compile(rb"taken the store over|its turn was left|is cut off from its database")
+FENCED = re.compile(
+    rb"taken the store over|is being worked on elsewhere|is cut off from its database"
+)
 """Errors in a log that refuse a late write, post or tool."""
 
 COMMAND_SECONDS = 60.0
