@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import jsonschema
+import jsonschema_rs
 import pytest
 import yaml
 
@@ -50,8 +50,8 @@ def mounts(service: dict[str, Any]) -> dict[str, str]:
     return {each.split(":")[1]: each.split(":")[0] for each in service["volumes"]}
 
 
-def compose_schema() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+def compose_schema() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA.read_text()))
 
 
 def test_the_compose_file_keeps_to_the_specification():
@@ -61,7 +61,7 @@ def test_the_compose_file_keeps_to_the_specification():
 def test_the_specification_finds_a_misspelt_setting():
     wrong = compose()
     wrong["services"]["node1"]["healthcheck"]["retrys"] = 3
-    with pytest.raises(jsonschema.ValidationError, match="retrys"):
+    with pytest.raises(jsonschema_rs.ValidationError, match="retrys"):
         compose_schema().validate(wrong)
 
 

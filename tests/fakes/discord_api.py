@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker
-from referencing import Registry, Resource
+import jsonschema_rs
 
 from adapters.discord.simulator.world import Event
 from adapters.discord.testing import Call
@@ -44,15 +43,12 @@ class ApiDescription:
         self._spec: dict[str, Any] = json.loads(DESCRIPTION.read_text())
         _correct(self._spec)
         contents = {**self._spec, "$schema": "https://json-schema.org/draft/2020-12/schema"}
-        self._registry = Registry().with_resource(URN, Resource.from_contents(contents))
-        self._formats = FormatChecker(formats=())
-        self._formats.checks("snowflake")(_is_snowflake)
-        self._formats.checks("date-time", raises=ValueError)(_is_time)
+        self._registry = jsonschema_rs.Registry([(URN, contents)])
         self._paths = {
             path: re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path) + "$")
             for path in sorted(self._spec["paths"], key=lambda path: path.count("{"))
         }
-        self._validators: dict[str, Draft202012Validator] = {}
+        self._validators: dict[str, jsonschema_rs.Validator] = {}
 
     def check(self, call: Call) -> None:
         """Raise `Mismatch` unless request and answer match; downloads are not checked."""
@@ -110,11 +106,10 @@ class ApiDescription:
 
     def _validate(self, schema: str, value: Any, what: str) -> None:
         if schema not in self._validators:
-            self._validators[schema] = Draft202012Validator(
-                {"$ref": schema}, registry=self._registry, format_checker=self._formats
+            self._validators[schema] = jsonschema_rs.Draft202012Validator(
+                {"$ref": schema}, registry=self._registry, formats=FORMATS, validate_formats=True
             )
-        errors = list(self._validators[schema].iter_errors(value))
-        if errors:
+        if errors := list(self._validators[schema].iter_errors(value)):
             told = "\n".join(_deepest(error) for error in errors)
             raise Mismatch(f"{what} is not as described:\n{told}\nin {json.dumps(value)[:2000]}")
 
@@ -125,12 +120,18 @@ def api_description() -> ApiDescription:
     return ApiDescription()
 
 
-def _is_time(value: object) -> bool:
-    return not isinstance(value, str) or datetime.fromisoformat(value).tzinfo is not None
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
-def _is_snowflake(value: object) -> bool:
-    return not isinstance(value, str) or (value.isdecimal() and int(value) < 2**64)
+def _is_snowflake(text: str) -> bool:
+    return text.isdecimal() and int(text) < 2**64
+
+
+FORMATS = {"snowflake": _is_snowflake, "date-time": _is_time}
 
 
 def _escaped(path: str) -> str:
@@ -175,7 +176,7 @@ def _correct(spec: dict[str, Any]) -> None:
     schemas["InnerErrors"]["properties"]["_errors"]["items"] = error
 
 
-def _deepest(error: Any) -> str:
-    while error.context:
-        error = max(error.context, key=lambda each: len(each.absolute_path))
-    return f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"
+def _deepest(error: jsonschema_rs.ValidationError) -> str:
+    while choices := [each for choice in getattr(error.kind, "context", ()) for each in choice]:
+        error = max(choices, key=lambda each: len(each.instance_path))
+    return f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}"
