@@ -8,9 +8,12 @@ code is given a platform's tokens must not depend on an order.
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import sys
 from collections.abc import Sequence
-from importlib.metadata import EntryPoint, entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 from gateway.base.exit_codes import ExitCode
@@ -37,14 +40,14 @@ def adapter_names() -> list[str]:
     """The names of all adapters, without importing any."""
     package = importlib.import_module(PACKAGE)
     own = {module.name for module in pkgutil.iter_modules(package.__path__)}
-    return sorted(own | {point.name for point in entry_points(group=GROUP)})
+    return sorted(own | {point.name for point in _entry_points()})
 
 
 def platform_names() -> list[str]:
     """The names of all platforms, without importing their adapters."""
     package = importlib.import_module(PACKAGE)
     own = {each.name for each in pkgutil.iter_modules(package.__path__) if each.ispkg}
-    return sorted((own - SHARED) | {point.name for point in entry_points(group=GROUP)})
+    return sorted((own - SHARED) | {point.name for point in _entry_points()})
 
 
 def find_adapter(name: str) -> Any:
@@ -53,7 +56,7 @@ def find_adapter(name: str) -> Any:
     Raises AdapterNotFound, or AdapterError for one that can't be imported or that there are
     several of.
     """
-    points = list(entry_points(group=GROUP, name=name)) if _is_name(name) else []
+    points = list(_entry_points().select(name=name)) if _is_name(name) else []
     own = _own(name) if _is_name(name) else None
     if own is not None and points:
         raise AdapterError(
@@ -68,6 +71,23 @@ def find_adapter(name: str) -> Any:
     if len(points) > 1:
         raise AdapterError(f"{_origins(points)} have an adapter {name!r}; keep only one of them")
     return _load(points[0])
+
+
+def _entry_points() -> EntryPoints:
+    return _entry_points_in(tuple((place, _changed(place)) for place in sys.path))
+
+
+@lru_cache(maxsize=1)
+def _entry_points_in(places: tuple[tuple[str, int], ...]) -> EntryPoints:
+    """Entry points, read once as long as nothing is installed."""
+    return entry_points(group=GROUP)
+
+
+def _changed(place: str) -> int:
+    try:
+        return os.stat(place).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _can_be_served(name: str) -> bool:

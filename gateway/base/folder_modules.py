@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -74,9 +75,12 @@ def _modules_in(folder: Path) -> dict[str, ModuleType]:
 
 
 def _found(folder: Path) -> Iterator[tuple[str, ModuleType]]:
+    inside = os.path.join(folder, "")
     for name, module in [*sys.modules.items()]:
-        at = folder.joinpath(*name.split("."))
         file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or not file.startswith(inside):
+            continue
+        at = folder.joinpath(*name.split("."))
         if file in (f"{at}.py", str(at / "__init__.py")) and name.split(".")[0] not in OWN:
             yield name, module
 

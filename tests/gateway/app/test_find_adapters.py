@@ -146,6 +146,14 @@ def test_its_commands_are_handed_what_the_config_says_of_it(site, config):
     assert (result.exit_code, result.output) == (ExitCode.DONE, "lobby 1\n")
 
 
+def test_one_that_is_installed_while_the_process_runs_is_found(site):
+    install(site, "acme = acme_chat:wrong", name="other")
+    with pytest.raises(AdapterNotFound):
+        find_adapter("later")
+    install(site, "later = acme_chat")
+    assert find_adapter("later").__name__ == "acme_chat"
+
+
 def test_its_table_is_checked_by_its_own_settings(site, config):
     install(site, "acme = acme_chat")
     config.write_text(CONFIG.replace('room = "lobby"', "rom = 1"))
