@@ -9,16 +9,20 @@ as one delta. All text in events is raw; a surface neutralises it for its own me
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Field, TypeAdapter
 
-from gateway.render.arguments import folder_text
+from gateway.render.arguments import Argument, folder_text, read_call
 from gateway.values import ArgumentDiff, Folders, value
 
 RequestKind: TypeAlias = Literal["text", "choice", "approval"]
 GrantKind: TypeAlias = Literal["approve_same", "approve_below", "approve_always", "approve_new"]
 """Approvals for the rest of a thread, or of the tool's new text."""
+GRANT_WORDS: Mapping[str, GrantKind] = {
+    kind.removeprefix("approve_"): kind for kind in get_args(GrantKind)
+}
+"""The same by their words, in commands and on buttons."""
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 TurnOutcome: TypeAlias = Literal["done", "waiting", "stopped", "failed", "interrupted"]
 HoldLimit: TypeAlias = Literal[
@@ -246,6 +250,11 @@ class InputRequested(_Event):
     awaited: bool = False
 
     @property
+    def shown_arguments(self) -> tuple[Argument, ...]:
+        """The arguments for people, some as the change they make."""
+        return read_call(self.arguments, self.diff, tool=self.tool)
+
+    @property
     def grants(self) -> tuple[tuple[GrantKind, str], ...]:
         """Approvals of more than the call, with the words for each."""
         if self.changed:
@@ -268,6 +277,11 @@ class InputRequested(_Event):
         """The prompt of an approval, without asker and tool."""
         said = not self.tool or f" wants to use {self.tool}." not in self.prompt
         return self.prompt if said else self.reason
+
+
+def grant_word(kind: GrantKind) -> str:
+    """The word for such an approval."""
+    return kind.removeprefix("approve_")
 
 
 def grant_label(kind: GrantKind, told: str) -> str:

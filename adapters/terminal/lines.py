@@ -16,20 +16,13 @@ from adapters.terminal.items import (
 )
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import INDENT, first_lines, format_duration, one_line, shorten
-from gateway.events import BROKE_OFF, GrantKind
+from gateway.events import BROKE_OFF, grant_word
 from gateway.render.arguments import plain_text
 
 RECENT = 100
 """Items that may still change; what stands further up is printed and done with."""
 RESULT_LINES = 10
 WIDTH = 200
-WORDS: dict[GrantKind, str] = {
-    "approve_same": "same",
-    "approve_below": "below",
-    "approve_always": "always",
-    "approve_new": "new",
-}
-"""Words after "approve", for more than the call."""
 
 
 class LineTranscript:
@@ -144,7 +137,7 @@ def _verdicts(request: RequestItem) -> list[str]:
     how = "Type approve, deny, or deny and a reason."
     if not request.grants:
         return [how]
-    words = ", ".join(f"approve {WORDS[kind]} ({told})" for kind, told in request.grants)
+    words = ", ".join(f"approve {grant_word(kind)} ({told})" for kind, told in request.grants)
     for_thread = request.grants[0][0] != "approve_new"
     return [how, f"For the rest of this thread: {words}." if for_thread else f"Or {words}."]
 

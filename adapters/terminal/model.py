@@ -54,7 +54,7 @@ from gateway.events import (
     Usage,
     WorkHandedOff,
 )
-from gateway.render.arguments import Argument, plain_text, read_arguments, read_call
+from gateway.render.arguments import Argument, plain_text, read_arguments
 from gateway.render.sanitize import sanitize, visible
 
 COLOURS = 8
@@ -316,7 +316,7 @@ class ThreadModel:
                     prompt=sanitize(event.prompt),
                     options=tuple(sanitize(option) for option in event.options),
                     tool=visible(event.tool),
-                    arguments=(shown := read_call(event.arguments, event.diff, tool=event.tool)),
+                    arguments=(shown := event.shown_arguments),
                     replaced=_replaced(event, shown),
                     grants=event.grants,
                     awaited=event.awaited,

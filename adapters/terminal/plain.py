@@ -393,11 +393,9 @@ def parse_answer(request: RequestItem, text: str) -> tuple[AnswerKind, str] | No
             chosen = 0 < number <= len(request.options)
             return "text", request.options[number - 1] if chosen else text
         case "approval":
-            from adapters.terminal.lines import WORDS  # it loads the gateway
+            from gateway.events import GRANT_WORDS  # it loads the gateway
 
-            for kind, words in WORDS.items():
-                if text.strip().lower() == f"approve {words}":
-                    return kind, ""
-            if word.lower() == "approve" and not rest:
-                return "approve", ""
+            approvals: dict[str, AnswerKind] = {"": "approve", **GRANT_WORDS}
+            if word.lower() == "approve" and (kind := approvals.get(rest.strip().lower())):
+                return kind, ""
             return ("deny", rest.strip()) if word.lower() == "deny" else None

@@ -8,8 +8,8 @@ from textwrap import indent
 from typing import Protocol, TextIO
 
 from gateway.client import Answer
-from gateway.events import GrantKind, InputRequested, grant_label
-from gateway.render.arguments import plain_text, read_call
+from gateway.events import GrantKind, InputRequested, grant_label, grant_word
+from gateway.render.arguments import plain_text
 from gateway.render.sanitize import sanitize, visible
 
 
@@ -99,9 +99,7 @@ def question(request: InputRequested) -> str:
             return f"{agent} asks: {sanitize(request.prompt)}\n{options}"
         case "approval":
             reason = f"{sanitize(request.reason)}\n" if request.reason else ""
-            arguments = indent(
-                plain_text(read_call(request.arguments, request.diff, tool=request.tool)), "  "
-            )
+            arguments = indent(plain_text(request.shown_arguments), "  ")
             return f"{agent} wants to use {visible(request.tool)}:\n{arguments}\n{reason}"
 
 
@@ -127,7 +125,7 @@ def _grants(request: InputRequested) -> str:
 def _verdict(line: str, granted: Sequence[GrantKind]) -> Answer | None:
     word, _, note = line.partition(" ")
     for kind in granted:
-        if not note and word.casefold() in (_LETTERS[kind], kind.removeprefix("approve_")):
+        if not note and word.casefold() in (_LETTERS[kind], grant_word(kind)):
             return Answer(kind=kind)
     match word.casefold().rstrip(",:"):
         case "y" | "yes" if not note:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from gateway.access.grants import scope_text
 from gateway.base.suggest import did_you_mean
-from gateway.client import Answer, AnswerKind, Choice, CommandInfo
+from gateway.client import Answer, Choice, CommandInfo
+from gateway.events import GRANT_WORDS
 from gateway.store.decisions import (
     CommandReply,
     Decision,
@@ -37,14 +38,6 @@ TAKE_WORDS = frozenset({"approve", "deny", "queue", "again", "revoke", "model", 
 
 LINE = 80
 """Characters of a waiting message that lists show."""
-
-_GRANTS: Mapping[str, AnswerKind] = {
-    "always": "approve_always",
-    "same": "approve_same",
-    "below": "approve_below",
-    "new": "approve_new",
-}
-"""Words for approvals of more than the call."""
 
 MODES = {
     "queue": "a message waits for its own turn",
@@ -99,7 +92,7 @@ class Command:
         """Answer of one that names no request; None for other commands."""
         if self.request or self.name not in ("approve", "deny"):
             return None
-        if self.name == "approve" and self.words.lower() not in ("", *_GRANTS):
+        if self.name == "approve" and self.words.lower() not in ("", *GRANT_WORDS):
             return None
         return _answer(self.name, self.words)
 
@@ -131,7 +124,7 @@ def _verdict(name: str, request: str, rest: str) -> Command:
 def _answer(name: str, rest: str) -> Answer:
     if name == "deny":
         return Answer(kind="deny", text=rest)
-    return Answer(kind=_GRANTS.get(rest.lower(), "approve"))
+    return Answer(kind=GRANT_WORDS.get(rest.lower(), "approve"))
 
 
 def _unknown(name: str) -> str:

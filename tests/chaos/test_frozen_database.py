@@ -16,6 +16,7 @@ import pytest
 
 from gateway.base.exit_codes import ExitCode
 from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.scripted_platform import SERVED
 from tests.fakes.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.chaos
@@ -28,14 +29,7 @@ folder = "store"
 url_env = "ADDRESS"
 [limits]
 shutdown_seconds = {SHUTDOWN}
-[health]
-port = 0
-[[routes]]
-adapter = "scripted"
-channels = "C1"
-users = "members"
-[adapters.scripted]
-bot_token = "xoxb-1234567890"
+{SERVED}
 """
 CHILD = """
 import asyncio, sys

@@ -13,6 +13,18 @@ BECAME = (
     {"properties": {"item": {"type": "string"}, "amount": {"type": "string"}}},
 )
 
+DESK = """
+[store]
+folder = "store"
+[models.m]
+provider = "demo"
+[teams.desk]
+type = "round_robin"
+max_turns = 1
+agents.clerk = { model = "m", mcp = ["shop"] }
+"""
+"""A config with a team that has the server, but for the server's own table."""
+
 
 class ChangingServer:
     """The server's command, and what its tool `add` says."""

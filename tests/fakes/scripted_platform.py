@@ -21,6 +21,18 @@ from gateway.config.table import Section
 
 Script = Callable[[AdapterHost], Awaitable[None]]
 
+SERVED = """
+[health]
+port = 0
+[[routes]]
+adapter = "scripted"
+channels = "C1"
+users = "members"
+[adapters.scripted]
+bot_token = "xoxb-1234567890"
+"""
+"""Tables of a config with which the platform is served."""
+
 
 class Config(Section):
     """The settings in `[adapters.scripted]`."""

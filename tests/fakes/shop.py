@@ -8,24 +8,24 @@ from typing import Any
 from typing_extensions import override
 
 from gateway.registry import ToolRule
-from teams.core import CancellationToken
 from teams.tools import (
     ParametersSchema,
+    StaticWorkbench,
     TextResultContent,
     ToolResult,
     ToolSchema,
     ToolTraits,
-    Workbench,
 )
 
 PINNED_ALLOW = ToolRule(action="allow", output="trusted", pin="shop")
 PINNED_ASK = ToolRule(action="ask", output="trusted", pin="shop")
 
 
-class Shop(Workbench):
+class Shop(StaticWorkbench):
     """The server `shop` with the tool `price`."""
 
     def __init__(self) -> None:
+        super().__init__([])
         self.description = "The price of an item."
         self.arguments = ["item"]
         self.called: list[Mapping[str, Any]] = []
@@ -46,27 +46,7 @@ class Shop(Workbench):
 
     @override
     async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        cancellation_token: CancellationToken | None = None,
-        call_id: str | None = None,
+        self, name: str, arguments: Mapping[str, Any] | None = None, *_: Any, **more: Any
     ) -> ToolResult:
         self.called.append(arguments or {})
         return ToolResult(name=name, result=[TextResultContent(content="12 euros")])
-
-    @override
-    async def start(self) -> None: ...
-
-    @override
-    async def stop(self) -> None: ...
-
-    @override
-    async def reset(self) -> None: ...
-
-    @override
-    async def save_state(self) -> Mapping[str, Any]:
-        return {}
-
-    @override
-    async def load_state(self, state: Mapping[str, Any]) -> None: ...

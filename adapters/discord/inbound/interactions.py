@@ -13,7 +13,7 @@ from adapters.discord.connection.values import BotIdentity, InteractionEvent, Pa
 from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import POINTER
-from adapters.discord.custom_ids import Action, ActionKind
+from adapters.discord.custom_ids import Action
 from adapters.discord.inbound.files import awaited_files
 from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply, modal
 from adapters.discord.inbound.messages import InboundContext, MessageHandler
@@ -44,17 +44,11 @@ from gateway.conversation import (
     order_key,
 )
 from gateway.errors import GatewayError, NotFound
+from gateway.events import GRANT_WORDS
 
 LOG = logging.getLogger("adapters.discord")
 
-_VERDICTS: Mapping[ActionKind, AnswerKind] = {
-    "approve": "approve",
-    "same": "approve_same",
-    "below": "approve_below",
-    "new": "approve_new",
-    "always": "approve_always",
-    "deny": "deny",
-}
+_VERDICTS: Mapping[str, AnswerKind] = {"approve": "approve", "deny": "deny", **GRANT_WORDS}
 
 UNKNOWN = "This question no longer exists."
 NOT_ACCEPTED = "This was not accepted."

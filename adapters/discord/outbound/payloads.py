@@ -18,8 +18,7 @@ from adapters.discord.connection.message_body import (
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
 from adapters.discord.outbound.arguments import show_arguments
-from gateway.events import BROKE_OFF, InputRequested, grant_label
-from gateway.render.arguments import read_call
+from gateway.events import BROKE_OFF, InputRequested, grant_label, grant_word
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import with_closed_fence
 from gateway.surface import Activity, ActivityStatus, Card, Document, Line, Part, Speech
@@ -223,9 +222,7 @@ def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     told = request.explanation if request.tool else ""  # without a tool, it stands above
     prompt = _closed(clip(neutral(told), 300)) if told else ""
     shown, files = (
-        show_arguments(read_call(request.arguments, request.diff, tool=request.tool))
-        if request.arguments or request.diff
-        else ("", ())
+        show_arguments(request.shown_arguments) if request.arguments or request.diff else ("", ())
     )
     return f"{prompt}\n{shown}".strip(), files
 
@@ -245,9 +242,7 @@ def _form(request: InputRequested) -> Iterable[dict[str, Any]]:
             if request.grants:
                 yield _row(
                     [
-                        _button(
-                            _id(kind.removeprefix("approve_"), request), grant_label(kind, told)
-                        )
+                        _button(_id(grant_word(kind), request), grant_label(kind, told))
                         for kind, told in request.grants
                     ]
                 )

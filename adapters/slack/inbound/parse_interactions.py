@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from adapters.slack.action_ids import ASK_TEAM, Action, parse_action
@@ -32,6 +33,7 @@ from adapters.slack.inbound.parsed import (
 )
 from gateway.client import Answer, AnswerKind
 from gateway.conversation import Author, Click, EventKind, InboundMessage
+from gateway.events import GRANT_WORDS
 
 SHORTCUT_TEXT = "Please answer the message that I passed on to you."
 
@@ -94,14 +96,7 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
     return _meant(action, draft, text_at(payload, "trigger_id"))
 
 
-_ANSWERS: dict[str, AnswerKind] = {
-    "approve": "approve",
-    "same": "approve_same",
-    "below": "approve_below",
-    "new": "approve_new",
-    "always": "approve_always",
-    "deny": "deny",
-}
+_ANSWERS: Mapping[str, AnswerKind] = {"approve": "approve", "deny": "deny", **GRANT_WORDS}
 
 
 def _meant(action: Action, draft: Draft, trigger: str) -> Inbound:

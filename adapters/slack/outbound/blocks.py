@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from adapters.slack.action_ids import EVENT_TYPE, ActionKind, action_id, numbered
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file, is_too_long
 from adapters.slack.outbound.text import length, mentions, neutral
-from gateway.events import BROKE_OFF, GrantKind, InputRequested, NoticeLevel, grant_label
-from gateway.render.arguments import plain_text, read_call
+from gateway.events import BROKE_OFF, InputRequested, NoticeLevel, grant_label, grant_word
+from gateway.render.arguments import plain_text
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import split
 from gateway.surface import Activity, ActivityStatus, Card, File, Line, Part, Speech
@@ -33,13 +33,6 @@ OPTION = 75
 ACTIVITIES = 1500
 """Characters of what an agent did: all blocks of a message together hold about 13,000."""
 DETAIL = 200
-
-_GRANTS: dict[GrantKind, ActionKind] = {
-    "approve_same": "same",
-    "approve_below": "below",
-    "approve_always": "always",
-    "approve_new": "new",
-}
 
 _LINK = re.compile(r"https://[^\s<>|]+")
 
@@ -191,7 +184,7 @@ def attachment(request: InputRequested) -> File | None:
     """The file of what is too long for a request's card."""
     match request.request_kind:
         case "approval" if request.tool or request.arguments:
-            arguments = read_call(request.arguments, request.diff, tool=request.tool)
+            arguments = request.shown_arguments
             if not is_too_long(arguments):
                 return None
             data = plain_text(arguments).encode()
@@ -240,7 +233,7 @@ def _arguments(request: InputRequested, attached: str) -> list[Block]:
     """All arguments of a tool."""
     if not (request.tool or request.arguments):
         return []
-    arguments = read_call(request.arguments, request.diff, tool=request.tool)
+    arguments = request.shown_arguments
     if attached:
         return blocks_beside_file(arguments, _mrkdwn(label(attached, 150)))
     return argument_blocks(arguments)
@@ -268,10 +261,10 @@ def _verdicts(request: InputRequested) -> list[Block]:
 
 def _grants(request: InputRequested) -> list[Block]:
     """Approvals of more than the call, each with its words."""
-    buttons = [
-        _button(grant_label(kind, told), action_id(_GRANTS[kind]), request.request)
-        for kind, told in request.grants
-    ]
+    buttons: list[Block] = []
+    for kind, told in request.grants:
+        action = action_id(cast("ActionKind", grant_word(kind)))
+        buttons.append(_button(grant_label(kind, told), action, request.request))
     return [_actions(*buttons)] if buttons else []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -19,11 +19,9 @@ from adapters.terminal.widgets.arguments import card_widgets
 if TYPE_CHECKING:
     from adapters.terminal.items import RequestItem
     from adapters.terminal.key_guard import Timer
+    from gateway.client import AnswerKind
 
-Choice: TypeAlias = Literal[
-    "approve", "approve_same", "approve_below", "approve_always", "approve_new", "deny", "text"
-]
-KEYS: dict[str, Choice] = {
+KEYS: dict[str, AnswerKind] = {
     "y": "approve",
     "e": "approve_same",
     "f": "approve_below",
@@ -70,7 +68,7 @@ class RequestCard(Vertical, can_focus=True):
         """A decision about a request; a refusal may still get a note."""
 
         item: RequestItem
-        choice: Choice
+        choice: AnswerKind
         text: str = ""
 
     @dataclass

@@ -2,43 +2,26 @@
 
 import pytest
 
-from gateway.app.check import check_config
-from gateway.app.load import load_config
-from tests.fakes.changing_server import ChangingServer
+from tests.fakes.changing_server import DESK, ChangingServer
+from tests.gateway.app.test_rules import found
 
 pytestmark = [
     pytest.mark.timeout(40),  # a server is started
     pytest.mark.usefixtures("fresh_imports"),
 ]
 
-TEAM = """
-[store]
-folder = "store"
-[models.m]
-provider = "demo"
-[teams.desk]
-type = "round_robin"
-termination = "FunctionCall('ad')"
-agents.clerk = { model = "m", mcp = ["shop"] }
-"""
-
-
-async def rules(folder, text, *, offline=True):
-    path = folder / "config.toml"
-    path.write_text(text)
-    findings = await check_config(load_config(path), offline=offline)
-    return [(each.name, each.good, each.text) for each in findings if each.kind == "rule"]
+TEAM = DESK.replace("max_turns = 1", "termination = \"FunctionCall('ad')\"")
 
 
 async def test_a_tool_of_a_server_is_known_once_it_is_asked(tmp_path):
     text = TEAM + ChangingServer(tmp_path).table()
-    [(name, good, said)] = await rules(tmp_path, text)
+    [(name, good, said)] = await found(tmp_path, text)
     assert (name, good) == ("desk", True)
     assert said.startswith("note: a condition waits for the tool 'ad'")
-    [(name, good, said)] = await rules(tmp_path, text, offline=False)
+    [(name, good, said)] = await found(tmp_path, text, offline=False)
     assert (name, good) == ("desk", False)
     assert said.endswith("expected a tool or hand-off of this team; did you mean 'add'?")
-    assert await rules(tmp_path, text.replace("'ad'", "'add'"), offline=False) == []
+    assert await found(tmp_path, text.replace("'ad'", "'add'"), offline=False) == []
 
 
 MADE = """
@@ -82,10 +65,10 @@ def with_poet():
 async def test_names_in_python_s_conditions_are_looked_up(tmp_path, condition, said):
     (tmp_path / "made.py").write_text(MADE.replace("CONDITION", condition))
     team = "[store]\nfolder = 'store'\n[teams.t]\nfactory = 'made:{}'\n"
-    [(name, good, text)] = await rules(tmp_path, team.format("desk"))
+    [(name, good, text)] = await found(tmp_path, team.format("desk"))
     assert (name, good) == ("t", False)
     assert said in text
-    [(name, good, text)] = await rules(tmp_path, team.format("with_poet"))
+    [(name, good, text)] = await found(tmp_path, team.format("with_poet"))
     assert (name, good) == ("t", True)
     assert text.startswith("warning: its termination: ")
 
@@ -100,4 +83,4 @@ async def test_names_in_python_s_conditions_are_looked_up(tmp_path, condition, s
 )
 async def test_names_that_a_team_has_are_not_noted(tmp_path, condition):
     (tmp_path / "made.py").write_text(MADE.replace("CONDITION", condition))
-    assert await rules(tmp_path, "[teams.t]\nfactory = 'made:desk'\n") == []
+    assert await found(tmp_path, "[teams.t]\nfactory = 'made:desk'\n") == []

@@ -11,21 +11,9 @@ from gateway.app.stores import AnyStore
 from gateway.cli import main
 from gateway.store.records import KnownTool, MetTool
 from gateway.store.sqlite.store import SqliteStore
-from tests.fakes.changing_server import ChangingServer
+from tests.fakes.changing_server import DESK, ChangingServer
 
 pytestmark = [pytest.mark.timeout(40), pytest.mark.sqlite]  # servers are started
-
-TEAM = """
-[store]
-folder = "store"
-[models.m]
-provider = "demo"
-[teams.desk]
-type = "round_robin"
-max_turns = 1
-agents.clerk.model = "m"
-agents.clerk.mcp = ["shop"]
-"""
 
 
 class Desk:
@@ -34,7 +22,7 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.server = ChangingServer(folder)
         self.folder, self.file = folder, folder / "config.toml"
-        self.file.write_text(TEAM + self.server.table())
+        self.file.write_text(DESK + self.server.table())
 
     @property
     def store(self) -> AnyStore:
@@ -92,7 +80,7 @@ async def test_a_server_that_need_not_be_pinned_is_not_compared(tmp_path):
     desk = Desk(tmp_path)
     await found(desk, accept="shop")
     desk.server.change()
-    desk.file.write_text(TEAM + desk.server.table("pinned = false"))
+    desk.file.write_text(DESK + desk.server.table("pinned = false"))
     assert await found(desk) == []
 
 

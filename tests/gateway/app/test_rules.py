@@ -6,20 +6,10 @@ import pytest
 
 from gateway.app.check import check_config
 from gateway.app.load import load_config
-from tests.fakes.changing_server import ChangingServer
+from tests.fakes.changing_server import DESK, ChangingServer
 
 pytestmark = pytest.mark.timeout(40)  # a server is started
 
-TEAM = """
-[store]
-folder = "store"
-[models.m]
-provider = "demo"
-[teams.desk]
-type = "round_robin"
-max_turns = 1
-agents.clerk = { model = "m", mcp = ["shop"] }
-"""
 RULE = """
 [policies.tools."shop/add"]
 action = "ask"
@@ -28,7 +18,7 @@ cases = [{ arguments = { itme = "secret.*" }, action = "deny" }]
 
 
 async def found(
-    folder: Path, text: str, *, offline: bool, kind: str
+    folder: Path, text: str, *, offline: bool = True, kind: str = "rule"
 ) -> list[tuple[str, bool, str]]:
     path = folder / "config.toml"
     path.write_text(text)
@@ -37,15 +27,15 @@ async def found(
 
 
 async def test_an_argument_of_a_server_s_tool_is_known_once_it_is_asked(tmp_path):
-    text = TEAM + ChangingServer(tmp_path).table() + RULE
-    [(name, good, said)] = await found(tmp_path, text, offline=True, kind="rule")
+    text = DESK + ChangingServer(tmp_path).table() + RULE
+    [(name, good, said)] = await found(tmp_path, text)
     assert (name, good) == ("shop/add", True)
     assert said.startswith("note: its arguments itme are compared once its server has told")
-    [(name, good, said)] = await found(tmp_path, text, offline=False, kind="rule")
+    [(name, good, said)] = await found(tmp_path, text, offline=False)
     assert (name, good) == ("shop/add", False)
     assert said.endswith("expected an argument of shop/add; did you mean 'item'?")
     right = text.replace("itme", "item")
-    assert await found(tmp_path, right, offline=False, kind="rule") == []
+    assert await found(tmp_path, right, offline=False) == []
 
 
 @pytest.mark.parametrize(

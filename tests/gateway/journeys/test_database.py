@@ -28,7 +28,7 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from teams.base import Team
 from tests.fakes.postgres_server import PostgresServer, programs
-from tests.fakes.scripted_platform import Platform, installed
+from tests.fakes.scripted_platform import SERVED, Platform, installed
 from tests.gateway.scripted import ALLOW, Door, ScriptedTeams, calls, ends, solo, until
 
 KEY = ConversationKey(platform="chat", channel="C", root="1")
@@ -97,18 +97,6 @@ def test_threads_in_a_database_are_listed_checked_and_deleted(parley, postgres_u
     assert "pg_amcheck" in damaged.output
     assert parley("sessions", "delete", "--yes", thread).exit_code == 0
     assert parley("sessions", "list").output == "There are no threads.\n"
-
-
-SERVED = """
-[health]
-port = 0
-[[routes]]
-adapter = "scripted"
-channels = "C1"
-users = "members"
-[adapters.scripted]
-bot_token = "xoxb-1234567890"
-"""
 
 
 @pytest.mark.usefixtures("fresh_imports")

@@ -157,6 +157,13 @@ def held(limit: Any = "person_turns", until: float | None = 2_000_420.0) -> Turn
     return TurnHeld(thread="", limit=limit, most=30, until=until)
 
 
+async def told_to_wait(gateway: Gateway) -> Story:
+    story = await Story.begun(gateway)
+    await story.tell(held())
+    await story.told()
+    return story
+
+
 HAD = "This waits: you had 30 turns within ten minutes. It begins in 7 minutes."
 FULL = "This waits: 30 turns are running, and no more may. One has to end."
 
@@ -166,9 +173,7 @@ async def test_one_line_is_posted_edited_and_taken_away_once_the_turn_begins(
 ) -> None:
     board = Board()
     async with served(tmp_path, RemovingSurface(board)) as gateway:
-        story = await Story.begun(gateway)
-        await story.tell(held())
-        await story.told()
+        story = await told_to_wait(gateway)
         assert board.texts == [f"-- {HAD}"]
         await story.tell(held("parallel_turns", None))
         await story.told()
@@ -183,9 +188,7 @@ async def test_one_line_is_posted_edited_and_taken_away_once_the_turn_begins(
 async def test_a_line_that_stands_there_is_taken_away_after_a_restart(tmp_path: Path) -> None:
     board = Board()
     async with served(tmp_path, RemovingSurface(board)) as gateway:
-        story = await Story.begun(gateway)
-        await story.tell(held())
-        await story.told()
+        story = await told_to_wait(gateway)
     async with served(tmp_path, RemovingSurface(board)) as gateway:
         story = Story(gateway, story.thread)
         await story.tell(BEGIN, said("a", "m", "Well."), DONE)
@@ -196,9 +199,7 @@ async def test_a_line_that_stands_there_is_taken_away_after_a_restart(tmp_path: 
 async def test_where_messages_stay_the_line_says_that_the_wait_is_over(tmp_path: Path) -> None:
     board = Board()
     async with served(tmp_path, Surface(board)) as gateway:
-        story = await Story.begun(gateway)
-        await story.tell(held())
-        await story.told()
+        story = await told_to_wait(gateway)
         await story.tell(BEGIN, said("a", "m", "Well."), DONE)
         await story.told()
     assert board.texts == ["-- The wait is over.", "a: Well."]

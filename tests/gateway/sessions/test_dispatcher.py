@@ -4,7 +4,7 @@ from contextlib import ExitStack, asynccontextmanager
 import pytest
 
 from gateway.errors import StoreFull
-from gateway.sessions.dispatcher import LocalDispatcher
+from gateway.sessions.dispatcher import Drain, LocalDispatcher, TellHold, tell_nobody
 from gateway.store.decisions import PersonLimits
 from gateway.store.turn_records import Hold
 
@@ -41,14 +41,20 @@ class Lanes:
 
 
 @asynccontextmanager
-async def serving(limit: int, **more: int):
-    dispatcher, lanes = LocalDispatcher(limit), Lanes(**more)
-    task = asyncio.ensure_future(dispatcher.serve(lanes.drain))
+async def running(dispatcher: LocalDispatcher, drain: Drain):
+    task = asyncio.ensure_future(dispatcher.serve(drain))
     try:
-        yield dispatcher, lanes
+        yield
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def serving(limit: int, group_limits=None, *, tell: TellHold = tell_nobody, **more: int):
+    dispatcher, lanes = LocalDispatcher(limit, group_limits, tell=tell), Lanes(**more)
+    async with running(dispatcher, lanes.drain):
+        yield dispatcher, lanes
 
 
 async def test_threads_run_side_by_side_up_to_the_limit():
@@ -107,12 +113,10 @@ async def test_a_lane_that_fails_does_not_stop_the_others(caplog):
 
     done = asyncio.Event()
     dispatcher = LocalDispatcher(1)
-    task = asyncio.ensure_future(dispatcher.serve(drain))
-    dispatcher.wake("bad")
-    dispatcher.wake("good")
-    await done.wait()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with running(dispatcher, drain):
+        dispatcher.wake("bad")
+        dispatcher.wake("good")
+        await done.wait()
     assert "thread bad: its lane failed" in caplog.text
 
 
@@ -129,20 +133,9 @@ async def test_at_rest_nothing_new_begins():
         assert lanes.begun == ["a"]
 
 
-@asynccontextmanager
-async def crowded(limit: int, group_limits, **more: int):
-    dispatcher, lanes = LocalDispatcher(limit, group_limits), Lanes(**more)
-    task = asyncio.ensure_future(dispatcher.serve(lanes.drain))
-    try:
-        yield dispatcher, lanes
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
 async def test_a_crowd_that_has_its_share_is_passed_over_until_one_of_it_ends():
     slow, quick = (("team", "slow"),), (("team", "quick"), ("workspace", "slack:T1"))
-    async with crowded(10, {"team": 2}) as (dispatcher, lanes):
+    async with serving(10, {"team": 2}) as (dispatcher, lanes):
         for number in range(4):
             dispatcher.wake(f"s{number}", person=f"p{number}", groups=slow)
         dispatcher.wake("q", person="p9", groups=quick)
@@ -153,7 +146,7 @@ async def test_a_crowd_that_has_its_share_is_passed_over_until_one_of_it_ends():
 
 async def test_a_thread_that_is_tried_again_still_counts_for_its_crowds():
     groups = (("workspace", "slack:T1"),)
-    async with crowded(10, {"workspace": 1}) as (dispatcher, lanes):
+    async with serving(10, {"workspace": 1}) as (dispatcher, lanes):
         dispatcher.wake("a", person="ann", groups=groups)
         await lanes.until(1)
         dispatcher.wake("a", delay=0.01)
@@ -168,29 +161,27 @@ async def test_a_thousand_people_share_two_places_of_a_team_fairly():
     """A person's hundred threads get no second turn before everybody's first."""
     groups = (("team", "demo"), ("workspace", "slack:T1"))
     begun: list[str] = []
-    most = running = 0
+    most = now = 0
 
     async def drain(thread: str) -> bool:
-        nonlocal most, running
+        nonlocal most, now
         begun.append(thread)
-        running += 1
-        most = max(most, running)
+        now += 1
+        most = max(most, now)
         await asyncio.sleep(0)
-        running -= 1
+        now -= 1
         if len(begun) == 1099:
             done.set()
         return False
 
     done = asyncio.Event()
     dispatcher = LocalDispatcher(16, {"team": 2, "workspace": 8})
-    task = asyncio.ensure_future(dispatcher.serve(drain))
-    for number in range(100):
-        dispatcher.wake(f"busy {number}", person="busy", groups=groups)
-    for number in range(999):
-        dispatcher.wake(f"person {number}", person=str(number), groups=groups)
-    await done.wait()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with running(dispatcher, drain):
+        for number in range(100):
+            dispatcher.wake(f"busy {number}", person="busy", groups=groups)
+        for number in range(999):
+            dispatcher.wake(f"person {number}", person=str(number), groups=groups)
+        await done.wait()
     assert most == 2
     first = [thread for thread in begun[:1000] if thread.startswith("busy")]
     assert len(first) <= 2
@@ -333,13 +324,8 @@ async def telling(limit: int = 9, **groups: int):
         if thread == "bad":
             raise StoreFull
 
-    dispatcher, lanes = LocalDispatcher(limit, groups, tell=tell), Lanes()
-    task = asyncio.ensure_future(dispatcher.serve(lanes.drain))
-    try:
+    async with serving(limit, groups, tell=tell) as (dispatcher, lanes):
         yield dispatcher, lanes, told, heard
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 @pytest.mark.usefixtures("told_at_once")
@@ -404,11 +390,9 @@ async def test_a_turn_that_is_put_off_is_not_counted_for_its_person():
             done.set()
         return False
 
-    task = asyncio.ensure_future(dispatcher.serve(drain))
-    dispatcher.wake("a", person="ann", limits=limits)
-    await done.wait()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with running(dispatcher, drain):
+        dispatcher.wake("a", person="ann", limits=limits)
+        await done.wait()
     assert begun == ["a", "b"]
 
 
@@ -429,9 +413,7 @@ async def test_what_was_not_counted_for_a_person_is_not_taken_back():
             done.set()
         return False
 
-    task = asyncio.ensure_future(dispatcher.serve(drain))
-    dispatcher.wake("a", person="ann", limits=limits)
-    await done.wait()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with running(dispatcher, drain):
+        dispatcher.wake("a", person="ann", limits=limits)
+        await done.wait()
     assert begun == ["a", "b", "d"]

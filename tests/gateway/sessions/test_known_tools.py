@@ -12,10 +12,12 @@ from gateway.content.tool_texts import met_tool
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.events import InputRequested, InputResolved, SessionEvent, ToolFinished, TurnFinished
 from gateway.registry import ToolRule
-from gateway.sessions.known_tools import MOST_LISTED, KnownTools
+from gateway.sessions.event_bus import LocalBus
+from gateway.sessions.known_tools import MOST_LISTED, KnownTools, Remark
 from gateway.store.nodes import Node
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.protocols import SessionStore
 from gateway.store.records import MetTool
 from teams.base import ToolCall
 from tests.fakes.new_store import new_store
@@ -243,6 +245,10 @@ async def test_who_approves_the_call_alone_accepts_no_description_for_others(tmp
         assert (len(shop.called), len(known.others)) == (1, 1)
 
 
+def tools_of(store: SessionStore, remark: Remark = lambda *_: None) -> KnownTools:
+    return KnownTools(store, LocalBus(), lambda *_: None, remark)
+
+
 async def test_live_nodes_know_the_same_tool(tmp_path, postgres_url):
     was, became = listed("price", text="a"), listed("price", text="b")
     told: dict[str, list[str]] = {"a": [], "b": []}
@@ -251,7 +257,7 @@ async def test_live_nodes_know_the_same_tool(tmp_path, postgres_url):
         for name in told
     }
     nodes = {
-        name: KnownTools(store, None, lambda *_: None, lambda _, text, n=name: told[n].append(text))  # type: ignore[arg-type]
+        name: tools_of(store, lambda _, text, n=name: told[n].append(text))
         for name, store in stores.items()
     }
     async with stores["a"].own(Node(boot="a")), stores["b"].own(Node(boot="b")):
@@ -299,7 +305,7 @@ async def test_a_server_with_too_many_tools_pushes_none_out(tmp_path, monkeypatc
     monkeypatch.setattr("gateway.store.units.known_texts.MOST_TOOLS", 3)
     store = new_store(tmp_path)
     async with store.own():
-        tools = KnownTools(store, None, lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
+        tools = tools_of(store)
         await tools.see([(listed(f"t{n}"), PINNED_ALLOW) for n in range(5)])
         assert [each.tool for each in await store.known_tools()] == ["t0", "t1", "t2"]
         assert (await tools.judge(listed("t0"), PINNED_ALLOW)).rule.action == "allow"
@@ -311,12 +317,7 @@ async def test_a_server_with_too_many_tools_pushes_none_out(tmp_path, monkeypatc
 async def test_a_rule_that_can_not_be_followed_is_told_once(tmp_path, caplog):
     caplog.set_level(logging.WARNING, logger="gateway")
     remarks: list[tuple[str, str]] = []
-    tools = KnownTools(
-        new_store(tmp_path),
-        None,  # type: ignore[arg-type]
-        lambda *_: None,
-        lambda *said: remarks.append(said),
-    )
+    tools = tools_of(new_store(tmp_path), lambda *said: remarks.append(said))
     wrong = ToolRule(action="deny", mistake="policies.tools.x: found 'txet'")
     for _ in range(2):
         assert (await tools.judge(listed("x"), wrong)).rule.action == "deny"
@@ -329,7 +330,7 @@ async def test_two_texts_of_one_tool_side_by_side_do_not_chase_each_other(tmp_pa
     told: list[str] = []
     store = new_store(tmp_path)
     async with store.own():
-        tools = KnownTools(store, None, lambda *_: None, lambda _, text: told.append(text))  # type: ignore[arg-type]
+        tools = tools_of(store, lambda _, text: told.append(text))
         for text in ("a", "b", "a", "b", "a"):
             judged = await tools.judge(listed("price", text=text), PINNED_ALLOW)
             assert (judged.rule.action, bool(judged.meant)) == (
@@ -341,7 +342,7 @@ async def test_two_texts_of_one_tool_side_by_side_do_not_chase_each_other(tmp_pa
 
 
 async def test_calls_without_a_text_are_judged_by_the_rule_alone(tmp_path):
-    tools = KnownTools(new_store(tmp_path), None, lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
+    tools = tools_of(new_store(tmp_path))
     call = ToolCall(key="", id="", name="x", arguments="", agent=(), server="shop")
     await asyncio.wait_for(tools.see([(call, PINNED_ALLOW)]), 5)
     judged = await tools.judge(call, PINNED_ALLOW)
