@@ -79,7 +79,8 @@ def argument_names(schema: Mapping[str, object]) -> Collection[str] | None:
     parameters = cast("Mapping[str, Any]", schema.get("parameters") or {})
     if parameters.get("additionalProperties"):
         return None
-    return tuple(parameters.get("properties") or ())
+    properties = parameters.get("properties")  # a server's word
+    return tuple(cast("Mapping[str, Any]", properties)) if isinstance(properties, Mapping) else ()
 
 
 def misnamed(policy: ToolPolicy, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.access.tool_policy import tool_rule
+from gateway.access.tool_policy import argument_names, tool_rule
 from gateway.config.policies import Policies
 from gateway.conversation import LOCAL_OPERATOR, Author
 from gateway.registry import ToolRule
@@ -145,3 +145,17 @@ def test_a_rule_for_an_argument_that_the_tool_lacks_denies_it(policy, place):
     assert tool_rule(policies, "t", replace(known, schema=None), LOCAL_OPERATOR).mistake == ""
     anything = {**schema, "parameters": {"additionalProperties": True}}
     assert tool_rule(policies, "t", replace(known, schema=anything), LOCAL_OPERATOR).mistake == ""
+
+
+@pytest.mark.parametrize("given", [5, True, "item", ["item"], [{"item": {}}], None])
+def test_a_schema_whose_properties_are_none_has_no_arguments(given):
+    policies = Policies.model_validate(
+        {"tools": {"shop/price": {"action": "ask", "paths": ["item"]}}}
+    )
+    schema = {"name": "price", "parameters": {"type": "object", "properties": given}}
+    call = ToolCall(
+        key="", id="", name="price", arguments="{}", agent=(), server="shop", schema=schema
+    )
+    rule = tool_rule(policies, "t", call, LOCAL_OPERATOR)
+    assert (rule.action, argument_names(schema)) == ("deny", ())
+    assert rule.mistake.endswith("found 'item', expected an argument of shop/price; it has none")
