@@ -76,11 +76,11 @@ def _mistake(call: ToolCall, policy: ToolPolicy) -> str:
 
 def argument_names(schema: Mapping[str, object]) -> Collection[str] | None:
     """The names of a tool's arguments; None if it takes any."""
-    parameters = cast("Mapping[str, Any]", schema.get("parameters") or {})
+    parameters = cast("Mapping[str, object]", schema.get("parameters") or {})
     if parameters.get("additionalProperties"):
         return None
-    properties = parameters.get("properties")  # a server's word
-    return tuple(cast("Mapping[str, Any]", properties)) if isinstance(properties, Mapping) else ()
+    given = parameters.get("properties")  # a server's word
+    return tuple(cast("Mapping[str, object]", given) if isinstance(given, Mapping) else ())
 
 
 def misnamed(policy: ToolPolicy, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:

@@ -76,14 +76,14 @@ def _shared(text: str) -> str:
     return json.dumps(data, sort_keys=True, default=str)
 
 
-def _remove(table: dict[str, Any], path: Sequence[str]) -> None:
+def _remove(table: dict[str, object], path: Sequence[str]) -> None:
     first, *rest = path
     for name in [*table] if first == "*" else [first]:
         found = table.get(name)
         if not rest:
             table.pop(name, None)
         elif isinstance(found, dict):
-            _remove(cast("dict[str, Any]", found), rest)
+            _remove(cast("dict[str, object]", found), rest)
             if not found:
                 del table[name]
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from gateway.render.sanitize import visible
 from gateway.store.records import MetTool
@@ -17,10 +17,10 @@ LONGEST = 100_000
 
 def met_tool(server: str, name: str, schema: Mapping[str, object]) -> MetTool:
     """A tool with its name, description and schema, under its server's name."""
-    parameters = cast("Mapping[str, Any]", schema.get("parameters") or {})
+    parameters = cast("Mapping[str, object]", schema.get("parameters") or {})
     if isinstance(required := parameters.get("required"), list):
         # The order means nothing, and some servers have another at each start.
-        parameters = {**parameters, "required": sorted(cast("list[Any]", required), key=str)}
+        parameters = {**parameters, "required": sorted(cast("list[object]", required), key=str)}
     description = str(schema.get("description") or "")
     try:
         arguments = json.dumps(parameters, indent=2, sort_keys=True)

@@ -275,7 +275,7 @@ def _indented(arguments: str) -> str:
 def _texts(arguments: str) -> Iterator[str]:
     """The names and texts in a call's arguments."""
     try:
-        left: list[Any] = [json.loads(arguments)]
+        left: list[object] = [json.loads(arguments)]
     except (ValueError, RecursionError):
         left = [arguments]
     while left:
@@ -283,9 +283,9 @@ def _texts(arguments: str) -> Iterator[str]:
             case str():
                 yield each
             case dict():
-                left += [part for pair in cast("dict[str, Any]", each).items() for part in pair]
+                left += [part for pair in cast("dict[str, object]", each).items() for part in pair]
             case list():
-                left += cast("list[Any]", each)
+                left += cast("list[object]", each)
             case _:
                 pass
 

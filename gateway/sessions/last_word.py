@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gateway.errors import Failure
-from gateway.events import MessageFinished, Notice
+from gateway.events import Notice
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
-from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
+from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate, broken_off
 
 
 @dataclass(slots=True)
@@ -32,17 +32,7 @@ async def end_plainly(
     """
     lease, failure = work.lease, failed.failure
     begun = await store.open_messages(lease.thread)
-    finished = [
-        MessageFinished(
-            thread=lease.thread,
-            turn=lease.turn,
-            agent=shown.agent,
-            message=shown.message,
-            text=shown.text,
-            broken=True,
-        )
-        for shown in begun
-    ]
+    finished = [broken_off(lease, shown) for shown in begun]
     told = [] if failed.told else [failed_notice(lease.thread, lease.turn, failure)]
     update = TurnUpdate(
         events=(*finished, *told),

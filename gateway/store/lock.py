@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gateway.errors import StoreInUse
+from gateway.errors import StoreFull, StoreInUse, StoreUnwritable
 
 NAME = "lock"
 
@@ -42,6 +43,18 @@ class StoreLock:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = None
+
+
+@contextmanager
+def file_errors(folder: Path) -> Generator[None]:
+    """Raise the gateway's errors for those of a store's files."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreFull from error
+        text = f"The store {str(folder)!r} can't be written: {error.strerror}."
+        raise StoreUnwritable(text) from error
 
 
 def try_files(folder: Path, *names: str) -> None:

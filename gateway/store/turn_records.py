@@ -8,7 +8,7 @@ from math import inf
 from typing import Literal
 
 from gateway.conversation import Author, MissingFile, Quote
-from gateway.events import HoldLimit, SessionEvent
+from gateway.events import HoldLimit, MessageFinished, SessionEvent
 from gateway.store.records import (
     NOTHING_USED,
     CallRow,
@@ -32,6 +32,18 @@ class Lease:
     thread: str
     turn: str
     epoch: int
+
+
+def broken_off(lease: Lease, shown: OpenMessage) -> MessageFinished:
+    """The end of a message that its turn can't finish."""
+    return MessageFinished(
+        thread=lease.thread,
+        turn=lease.turn,
+        agent=shown.agent,
+        message=shown.message,
+        text=shown.text,
+        broken=True,
+    )
 
 
 @value

@@ -26,11 +26,10 @@ from gateway.errors import (
     StoreFull,
     StoreTaken,
     StoreUnreachable,
-    StoreUnwritable,
 )
 from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.last_writes import LastWrites
-from gateway.store.lock import StoreLock, try_files
+from gateway.store.lock import StoreLock, file_errors, try_files
 from gateway.store.nodes import Node
 from gateway.store.operations import ReadOperations
 from gateway.store.postgres.connection import PostgresConnection
@@ -250,18 +249,14 @@ class PostgresStore(PostgresReader, ReloadOperations):
     async def rehearse(self) -> None:
         """Raise what `own` would, as far as reading tells."""
         await self.read(lambda _: None)  # its version
-        try:
+        with file_errors(self._folder):
             try_files(self._folder)
-        except OSError as error:
-            raise _unwritable(self._folder, error) from error
 
     def _prepare(self, lock: StoreLock) -> None:
-        try:
+        with file_errors(self._folder):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._folder.chmod(0o700)
             lock.acquire()
-        except OSError as error:
-            raise _unwritable(self._folder, error) from error
 
     async def write(
         self,
@@ -364,7 +359,3 @@ def _note_restore(connection: PostgresConnection, now: float) -> None:
 
 def _rewrite_owner(connection: Connection) -> None:
     connection.execute("UPDATE owner SET boot = boot")
-
-
-def _unwritable(folder: Path, error: OSError) -> StoreUnwritable:
-    return StoreUnwritable(f"The folder {str(folder)!r} can't be written: {error.strerror}.")

@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gateway.errors import StoreCorrupt, StoreError, StoreUnwritable
+from gateway.errors import StoreCorrupt, StoreError
 from gateway.store.connection import Unit
-from gateway.store.lock import StoreLock
+from gateway.store.lock import StoreLock, file_errors
 from gateway.store.sqlite.commit_count import read_note
 from gateway.store.sqlite.migrate import (
     APPLICATION_ID,
@@ -222,19 +222,16 @@ async def new_tables(folder: Path) -> AsyncGenerator[SqliteTables]:
 
     Nobody else can own it meanwhile.
 
-    Raises StoreInUse, StoreUnwritable, or StoreError where something else is there.
+    Raises StoreInUse, StoreUnwritable, StoreFull, or StoreError where something else is there.
     """
     path, lock = folder / FILE, StoreLock(folder)
     try:
-        _claim(folder, lock)
-        await _prepare(path)
-        with closing(_connected(path)) as raw:
-            yield SqliteTables(path, raw)
-            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except OSError as error:
-        raise StoreUnwritable(
-            f"The store {str(folder)!r} can't be written: {error.strerror}."
-        ) from error
+        with file_errors(folder):
+            _claim(folder, lock)
+            await _prepare(path)
+            with closing(_connected(path)) as raw:
+                yield SqliteTables(path, raw)
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         lock.release()
 

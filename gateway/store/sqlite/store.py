@@ -9,7 +9,6 @@ await store.threads()         # reading needs no ownership
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import os
 import shutil
@@ -33,7 +32,7 @@ from gateway.errors import (
 )
 from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.last_writes import LastWrites
-from gateway.store.lock import StoreLock, try_files
+from gateway.store.lock import StoreLock, file_errors, try_files
 from gateway.store.nodes import Node
 from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.records import StoreFault
@@ -225,14 +224,12 @@ class SqliteStore(SqliteReader, WriteOperations):
         if noted is None or noted.state != "closed":
             await asyncio.to_thread(check_after_unclean_end, path)
         commits = noted.commits if noted else 0
-        try:
+        with file_errors(self._folder):
             await _translated(bring_up_to_date(path, self._steps, commits=commits), path)
             noted = read_note(self._folder)
             count = CommitCount(self._folder, self.clock)
             writer = Writer(lambda: open_to_write(path, count, noted, self.clock), count)
             await _translated(writer.start(), path)
-        except OSError as error:
-            raise _unwritable(self._folder, error) from error
         return writer
 
     async def rehearse(self) -> None:
@@ -244,21 +241,20 @@ class SqliteStore(SqliteReader, WriteOperations):
         noted = read_note(self._folder)
         if _is_there(self.path) and (noted is None or noted.state != "closed"):
             await asyncio.to_thread(check_after_unclean_end, self.path)
-        try:
+        with file_errors(self._folder):
             try_files(self._folder, FILE)
-        except OSError as error:
-            raise _unwritable(self._folder, error) from error
 
     def _prepare(self, lock: StoreLock) -> None:
         try:
-            self._make_folder()
-            lock.acquire()
-            # SQLite gives its -wal and -shm files the permissions of this one.
-            os.close(os.open(self._folder / FILE, os.O_CREAT | os.O_RDWR, 0o600))
-            (self._folder / FILE).chmod(0o600)
-        except OSError as error:
+            with file_errors(self._folder):
+                self._make_folder()
+                lock.acquire()
+                # SQLite gives its -wal and -shm files the permissions of this one.
+                os.close(os.open(self._folder / FILE, os.O_CREAT | os.O_RDWR, 0o600))
+                (self._folder / FILE).chmod(0o600)
+        except GatewayError:
             lock.release()
-            raise _unwritable(self._folder, error) from error
+            raise
 
     def _make_folder(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -362,9 +358,8 @@ class SqliteStore(SqliteReader, WriteOperations):
         lock = StoreLock(self._folder)
         lock.acquire()
         try:
-            return await repair(self.path)
-        except OSError as error:
-            raise _unwritable(self._folder, error) from error
+            with file_errors(self._folder):
+                return await repair(self.path)
         finally:
             lock.release()
 
@@ -393,12 +388,6 @@ async def temporary_store() -> AsyncGenerator[SqliteStore]:
         yield SqliteStore(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _unwritable(folder: Path, error: OSError) -> GatewayError:
-    if error.errno == errno.ENOSPC:
-        return StoreFull()
-    return StoreUnwritable(f"The store {str(folder)!r} can't be written: {error.strerror}.")
 
 
 def _rewrite_version(connection: Connection) -> None:

@@ -51,14 +51,13 @@ def mend_thread(connection: Connection, now: float, thread: str) -> None:
         note(connection, now, "thread.mended", person="", thread=thread)
 
 
-def _is_key(text: Any) -> bool:
-    with suppress(ValueError, TypeError, AttributeError):
-        ConversationKey.parse(text)
-        return True
+def _is_key(text: object) -> bool:
+    with suppress(ValueError):
+        return isinstance(text, str) and bool(ConversationKey.parse(text))
     return False
 
 
-def _is_list(text: Any) -> bool:
-    with suppress(ValueError, TypeError, RecursionError):
-        return isinstance(json.loads(text), list)
+def _is_list(text: object) -> bool:
+    with suppress(ValueError, RecursionError):
+        return isinstance(text, str | bytes) and isinstance(json.loads(text), list)
     return False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gateway.events import MessageFinished, Notice, SessionEvent
+from gateway.events import Notice
 from gateway.store.connection import Connection
 from gateway.store.rulebook import RecoveryWords, RequestDating
-from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread
+from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread, broken_off
 from gateway.store.units import doubts
 from gateway.store.units.audit import note
 from gateway.store.units.damage import mend_threads
@@ -85,16 +85,7 @@ def resume_lost(connection: Connection, now: float, words: RecoveryWords) -> Non
 
 def _park(connection: Connection, lease: Lease, words: RecoveryWords, now: float) -> None:
     """End the turn as it stands, with its messages as shown."""
-    events: list[SessionEvent] = [
-        MessageFinished(
-            thread=lease.thread,
-            turn=lease.turn,
-            agent=shown.agent,
-            message=shown.message,
-            text=shown.text,
-            broken=True,
-        )
-        for shown in open_messages(connection, lease.thread)
-    ]
-    events.append(Notice(thread=lease.thread, turn=lease.turn, text=words.parked, level="error"))
+    begun = open_messages(connection, lease.thread)
+    notice = Notice(thread=lease.thread, turn=lease.turn, text=words.parked, level="error")
+    events = [*(broken_off(lease, shown) for shown in begun), notice]
     park(connection, lease, events, words.reason, now)
