@@ -158,9 +158,9 @@ class NodeCutOff(GatewayError):
 class CantListen(GatewayError):
     """An address for requests can't be had."""
 
-    def __init__(self, host: str, port: int, error: OSError) -> None:
+    def __init__(self, host: str, port: int, error: OSError, way_out: str = "") -> None:
         why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
-        super().__init__(f"Parley can't listen at {host}:{port}: {why}.")
+        super().__init__(f"Parley can't listen at {host}:{port}: {why}. {way_out}".rstrip())
 
 
 class LeaseLost(GatewayError):

@@ -19,10 +19,6 @@ from gateway.values import ArgumentDiff, Folders, value
 RequestKind: TypeAlias = Literal["text", "choice", "approval"]
 GrantKind: TypeAlias = Literal["approve_same", "approve_below", "approve_always", "approve_new"]
 """Approvals for the rest of a thread, or of the tool's new text."""
-GRANT_WORDS: Mapping[str, GrantKind] = {
-    kind.removeprefix("approve_"): kind for kind in get_args(GrantKind)
-}
-"""The same by their words, in commands and on buttons."""
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 TurnOutcome: TypeAlias = Literal["done", "waiting", "stopped", "failed", "interrupted"]
 HoldLimit: TypeAlias = Literal[
@@ -51,6 +47,15 @@ class HumanText:
     author_id: str = ""
     """Empty in what earlier versions stored."""
     again: int = 0
+
+
+def grant_word(kind: GrantKind) -> str:
+    """The word for such an approval."""
+    return kind.removeprefix("approve_")
+
+
+GRANT_WORDS: Mapping[str, GrantKind] = {grant_word(kind): kind for kind in get_args(GrantKind)}
+"""The same by their words, in commands and on buttons."""
 
 
 @value
@@ -261,11 +266,12 @@ class InputRequested(_Event):
             return (("approve_new", "Approve, and its new description"),)
         if not self.always or self.request_kind != "approval":
             return ()
-        below: tuple[tuple[GrantKind, str], ...] = ()
-        if self.below:
-            below = (("approve_below", folder_text(self.below)),)
-        same, anything = "exactly these arguments", "any arguments"
-        return (("approve_same", same), *below, ("approve_always", anything))
+        told: Mapping[GrantKind, str] = {
+            "approve_same": "exactly these arguments",
+            "approve_below": folder_text(self.below),
+            "approve_always": "any arguments",
+        }
+        return tuple(each for each in told.items() if each[1])
 
     @property
     def reason(self) -> str:
@@ -277,11 +283,6 @@ class InputRequested(_Event):
         """The prompt of an approval, without asker and tool."""
         said = not self.tool or f" wants to use {self.tool}." not in self.prompt
         return self.prompt if said else self.reason
-
-
-def grant_word(kind: GrantKind) -> str:
-    """The word for such an approval."""
-    return kind.removeprefix("approve_")
 
 
 def grant_label(kind: GrantKind, told: str) -> str:
@@ -345,8 +346,7 @@ class ModelSilent(_Event):
 
 
 def _span(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes} minutes" if minutes > 1 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if round(seconds / 60) > 1 else f"{seconds:.0f} s"
 
 
 @value
@@ -377,17 +377,16 @@ class TurnHeld(_Event):
             case "files":
                 return f"This waits for its files, {span} at most."
             case _:
-                running = f"{turns}{_WHOSE[self.limit]} {are} running"
+                running = f"{turns}{_WHOSE.get(self.limit, '')} {are} running"
                 return f"This waits: {running}, and no more may. One has to end."
 
 
-_WHOSE: Mapping[HoldLimit, str] = {
-    "parallel_turns": "",
+_WHOSE: Mapping[str, str] = {
     "person_parallel_turns": " of yours",
     "team_parallel_turns": " of this team",
     "workspace_parallel_turns": " of this workspace",
 }
-"""Whose turns a limit of running ones counts."""
+"""Whose turns a limit counts; else everybody's."""
 
 
 @value

@@ -33,7 +33,7 @@ from gateway.app.servable import (
     served_teams,
 )
 from gateway.app.servers import ListedServer, findings_of, list_servers, missing_programs
-from gateway.app.start import check_start, check_store, refusal
+from gateway.app.start import check_address, check_start, check_store, refusal
 from gateway.app.stores import database_of, folder_of, product_of
 from gateway.app.threads import owner_at
 from gateway.base.exit_codes import ExitCode
@@ -54,8 +54,8 @@ from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTe
 from gateway.config.toml import KeyPath, locate
 from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
 from gateway.content.documents import EXTRA
-from gateway.control.health import PortTaken, check_port
-from gateway.errors import GatewayError, NotFound
+from gateway.control.health import OTHER_PORT
+from gateway.errors import CantListen, GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
 from gateway.factory.ownership import tools_of
 from gateway.factory.parts import make_tool
@@ -173,8 +173,8 @@ async def _check_health(loaded: LoadedConfig) -> list[Finding]:
     if not (loaded.adapters and health.port) or await owner_at(folder_of(loaded.config)):
         return []
     try:
-        check_port(health.host, health.port)
-    except PortTaken as error:
+        check_address(health.host, health.port, OTHER_PORT)
+    except CantListen as error:
         text = f"warning: {error}"
         return [Finding(kind="health", name=str(health.port), good=True, text=text)]
     return []

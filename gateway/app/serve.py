@@ -36,9 +36,9 @@ from gateway.base.descriptors import raise_limit, tell_lack_calmly
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import flush_log
 from gateway.config.root import Config
-from gateway.control.health import PortTaken, serve_health
+from gateway.control.health import serve_health
 from gateway.control.socket_server import FixedProcess, serve_control
-from gateway.errors import GatewayError, StoreTaken, causes
+from gateway.errors import CantListen, GatewayError, StoreTaken, causes
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
 from gateway.runtime.backups import Backups
@@ -229,7 +229,7 @@ async def _health(gateway: Gateway, whole: Config) -> AsyncGenerator[None]:
         serving = serve_health(gateway, config.host, config.port, names=config.hosts, log=log)
         try:
             await stack.enter_async_context(serving)
-        except PortTaken as error:
+        except CantListen as error:
             LOG.warning("%s", error)
             gateway.vitals.lacks.append(str(error))
         yield

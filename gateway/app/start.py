@@ -47,7 +47,7 @@ async def check_start(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
     found += _refused("socket", partial(check_place, folder))
     for name, settings in loaded.adapters.items():
         if settings.config.listens_at is not None:
-            found += _refused(name, partial(_check_address, *settings.config.listens_at))
+            found += _refused(name, partial(check_address, *settings.config.listens_at))
     return found
 
 
@@ -69,11 +69,12 @@ async def check_store(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
     return []
 
 
-def _check_address(host: str, port: int) -> None:
+def check_address(host: str, port: int, way_out: str = "") -> None:
+    """Check that Parley can listen there. Raises CantListen."""
     try:
         try_address(host, port)
     except OSError as error:
-        raise CantListen(host, port, error) from error
+        raise CantListen(host, port, error, way_out) from error
 
 
 def _refused(name: str, check: Callable[[], object]) -> Iterator[Finding]:

@@ -11,7 +11,6 @@ config allows. So no page of the web reads this with a name of its own that lead
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,34 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from gateway.base.http_port import Page, page_of, serving, try_address
+from gateway.base.http_port import Page, page_of, serving
 from gateway.control.metrics_page import METRICS_TYPE, metrics_page
-from gateway.errors import GatewayError
+from gateway.errors import CantListen
 from gateway.runtime.store_health import store_state
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway
 
+OTHER_PORT = "Set another port for health and metrics in [health], or 0 for none."
 HOST = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<name>[^:\[\]]+))(?::[0-9]*)?")
-
-
-class PortTaken(GatewayError):
-    """Health can't be served where the config says."""
-
-    def __init__(self, host: str, port: int, error: OSError) -> None:
-        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
-        super().__init__(
-            f"Health and metrics can't be served on {host}:{port} ({why}). Set another port in "
-            "[health], or 0 for none."
-        )
-
-
-def check_port(host: str, port: int) -> None:
-    """Check that health could be served there. Raises PortTaken."""
-    try:
-        try_address(host, port)
-    except OSError as error:
-        raise PortTaken(host, port, error) from error
 
 
 @asynccontextmanager
@@ -63,14 +44,14 @@ async def serve_health(
 ) -> AsyncGenerator[int]:
     """Serve a gateway's health; the port it is served on.
 
-    `names` may stand as Host in requests; the size of the file `log` is told. Raises PortTaken.
+    `names` may stand as Host in requests; the size of the file `log` is told. Raises CantListen.
     """
     handler = _Handler(_pages(gateway, log), frozenset(name.lower() for name in names))
     async with AsyncExitStack() as stack:
         try:
             _, bound = await stack.enter_async_context(serving(handler.answer, host, port))
         except OSError as error:
-            raise PortTaken(host, port, error) from error
+            raise CantListen(host, port, error, OTHER_PORT) from error
         yield bound
 
 

@@ -283,7 +283,7 @@ def test_a_health_port_that_is_taken_is_told_and_ends_nothing(tmp_path, caplog):
         place = ["--config", str(tmp_path / "config.toml")]
         checked = CliRunner().invoke(main, ["check", "--offline", *place])
         served = CliRunner().invoke(main, ["serve", *place])
-    said = f"Health and metrics can't be served on 127.0.0.1:{port} (Address already in use)."
+    said = f"Parley can't listen at 127.0.0.1:{port}: Address already in use."
     assert (checked.exit_code, served.exit_code) == (ExitCode.DONE, ExitCode.DONE)
     assert f"warning: {said}" in checked.output
     assert f"Degraded: {said}" in told[0]

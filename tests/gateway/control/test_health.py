@@ -18,8 +18,8 @@ from gateway.base.connections import STALE, Connections
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import JsonFormatter, LogContext
 from gateway.config.settings import HealthConfig
-from gateway.control.health import PortTaken, serve_health
-from gateway.errors import StoreUnwritable
+from gateway.control.health import serve_health
+from gateway.errors import CantListen, StoreUnwritable
 from gateway.gateway import Gateway, Limits
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_platform import Platform, installed
@@ -165,7 +165,7 @@ async def test_a_port_that_is_taken_is_said(tmp_path):
         Gateway(new_store(tmp_path), teams) as gateway,
         serve_health(gateway, "127.0.0.1", 0) as port,
     ):
-        with pytest.raises(PortTaken, match=r"Set another port in \[health\]"):
+        with pytest.raises(CantListen, match=r"Set another port .* in \[health\]"):
             async with serve_health(gateway, "127.0.0.1", port):
                 pass
 
