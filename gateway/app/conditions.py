@@ -11,21 +11,15 @@ from gateway.factory.ownership import all_parts, tools_of
 from gateway.references.agents import A_SPEAKER
 from gateway.references.conditions import A_CALL, A_TARGET, USER
 from gateway.references.lookup import check_name
-from teams import MagenticOneGroupChat
+from teams import MagenticOneGroupChat, conditions
 from teams.agents import UserProxyAgent
 from teams.base import ChatAgent, Handoff, Team
-from teams.conditions import (
-    FunctionCallTermination,
-    HandoffTermination,
-    SourceMatchTermination,
-    TextMessageTermination,
-)
 
 _NAMING = (
-    FunctionCallTermination,
-    HandoffTermination,
-    SourceMatchTermination,
-    TextMessageTermination,
+    conditions.FunctionCallTermination,
+    conditions.HandoffTermination,
+    conditions.SourceMatchTermination,
+    conditions.TextMessageTermination,
 )
 LATER = (
     "note: a condition waits for the tool {tool!r}, which is looked for once its servers "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from gateway.app.findings import Finding
 from gateway.app.operator import number, writing
@@ -45,21 +45,14 @@ def _last(known: KnownTool) -> MetTool:
     return MetTool(server=known.server, tool=known.tool, digest=digest, text=text)
 
 
-def changed_tools(
-    known: Sequence[KnownTool], met: Iterable[MetTool]
-) -> Iterator[tuple[KnownTool, MetTool]]:
-    """Tools that are not what was accepted."""
-    accepted = {(each.server, each.tool): each for each in known}
-    for each in met:
-        was = accepted.get((each.server, each.tool))
-        if was is not None and was.digest != each.digest:
-            yield was, each
-
-
 async def check_known_tools(known: Sequence[KnownTool], met: Sequence[MetTool]) -> list[Finding]:
-    """A warning for each tool that has changed, with the difference."""
+    """A warning for each tool that is not what was accepted."""
+    accepted = {(each.server, each.tool): each for each in known}
     findings: list[Finding] = []
-    for was, now in changed_tools(known, met):
+    for now in met:
+        was = accepted.get((now.server, now.tool))
+        if was is None or was.digest == now.digest:
+            continue
         diff = await tool_diff(was.text, now.text)
         text = CHANGED.format(server=server_of(now.server))
         shown = diff.lines or diff.note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -13,7 +14,6 @@ from gateway.app.servable import check_servable
 from gateway.app.stores import database_of, folder_of
 from gateway.app.threads import owner_at
 from gateway.base.exit_codes import ExitCode
-from gateway.base.http_port import try_address
 from gateway.control.socket_place import check_place
 from gateway.errors import CantListen, GatewayError, StoreTooOld
 from gateway.store.sqlite.store import SqliteStore
@@ -71,8 +71,9 @@ async def check_store(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
 
 def check_address(host: str, port: int, way_out: str = "") -> None:
     """Check that Parley can listen there. Raises CantListen."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        try_address(host, port)
+        socket.create_server((host, port), family=family).close()
     except OSError as error:
         raise CantListen(host, port, error, way_out) from error
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -72,13 +71,6 @@ async def serving(
         yield str(bound[0]), int(bound[1])
     finally:
         await runner.cleanup()
-
-
-def try_address(host: str, port: int) -> None:
-    """Take the address for a moment. Raises OSError."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family):
-        pass
 
 
 class _Port(web.Server):

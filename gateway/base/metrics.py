@@ -109,14 +109,7 @@ class Metrics:
     @property
     def histograms(self) -> tuple[Histogram, ...]:
         """All of them."""
-        return (
-            self.first_text,
-            self.first_visible_text,
-            self.turn,
-            self.model,
-            self.delivery,
-            self.commit,
-        )
+        return tuple(each for each in vars(self).values() if isinstance(each, Histogram))
 
     @property
     def uptime(self) -> float:

@@ -12,6 +12,7 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, TypeAlias, cast
@@ -121,8 +122,7 @@ class Redaction:
         if not found:
             return ()
         broken = (_LINE_BREAK.join(map(re.escape, form)) for form in found)
-        spans = re.finditer("|".join(broken), text, flags=re.IGNORECASE | re.ASCII)
-        return (each.span() for each in spans)
+        return _spans(re.compile("|".join(broken), re.IGNORECASE | re.ASCII), text)
 
 
 def _hide(text: str, find: Callable[[str], Iterable[Span]]) -> str:
@@ -217,7 +217,7 @@ def _forms_of_part(secret: str) -> Iterator[str]:
 
 def without_tokens(text: str) -> str:
     """The text without what looks like a token."""
-    return _hide(text, lambda seen: (each.span() for each in _TOKENS.finditer(seen)))
+    return _hide(text, partial(_spans, _TOKENS))
 
 
 REDACTION = Redaction()
