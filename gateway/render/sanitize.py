@@ -12,8 +12,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
-from itertools import groupby
 
 from gateway.base.unseen import BLANK, CONTROLS, IGNORABLE
 from gateway.render.emoji import emoji_spans
@@ -31,6 +29,7 @@ _JOINERS = re.compile("[\u200c\u200d]+")
 _BEYOND_ASCII = re.compile("[^\\n\\t -~]+")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
+_PLAIN = frozenset("\n\t").union(map(chr, range(32, 127)))
 _NOTHING = re.compile(f"[{IGNORABLE}{BLANK}]")
 _MOST_MARKS = 2
 """Combining marks that are drawn on one letter."""
@@ -98,16 +97,17 @@ def _needed_joiner(run: re.Match[str]) -> str:
 
 
 def _written_out(text: str) -> str:
-    return _BEYOND_ASCII.sub(lambda found: "".join(_shown(found[0])), text)
+    if not (characters := set(text) - _PLAIN):
+        return text
+    # Each kind of character is judged once: a text may have a million.
+    if marks := "".join(filter(_is_mark, characters)):
+        text = re.sub(f"[{marks}]{{{_MOST_MARKS + 1},}}", _counted, text)
+    unseen = {ord(c): f"⟨U+{ord(c):04X}⟩" for c in characters if _is_unseen(c)}
+    return text.translate(unseen) if unseen else text
 
 
-def _shown(text: str) -> Iterator[str]:
-    for is_mark, run in groupby(text, _is_mark):
-        characters = list(run)
-        if is_mark and len(characters) > _MOST_MARKS:
-            yield f"⟨{len(characters):,} combining marks⟩"
-        else:
-            yield from (f"⟨U+{ord(c):04X}⟩" if _is_unseen(c) else c for c in characters)
+def _counted(marks: re.Match[str]) -> str:
+    return f"⟨{len(marks[0]):,} combining marks⟩"
 
 
 def _is_mark(char: str) -> bool:

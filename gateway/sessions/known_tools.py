@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gateway.content.tool_texts import met_tool
+from gateway.content.tool_texts import LONGEST_NAME, met_tool, tool_digest
 from gateway.registry import ToolRule
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
@@ -74,13 +74,13 @@ class KnownTools:
             self.tell(rule)
             if not rule.pin or call.schema is None:
                 continue
-            met = met_tool(rule.pin, call.name, call.schema)
-            seen = met.digest if rule.pinned else ""
-            if self._seen.get((met.server, met.tool)) != seen:
-                await self._meet(met, pinned=rule.pinned)
+            key = rule.pin, call.name[:LONGEST_NAME]
+            seen = tool_digest(call.name, call.schema) if rule.pinned else ""
+            if self._seen.get(key) != seen:
+                await self._meet(met_tool(rule.pin, call.name, call.schema), pinned=rule.pinned)
                 if len(self._seen) >= MOST_SEEN:
                     self._seen.clear()
-                self._seen[met.server, met.tool] = seen
+                self._seen[key] = seen
 
     async def judge(self, call: ToolCall, rule: ToolRule) -> JudgedTool:
         """The rule, stricter if the tool is another than the accepted one."""

@@ -1,5 +1,6 @@
 """A tool's text: what is another tool, and what is the same."""
 
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -58,3 +59,11 @@ def test_a_schema_that_can_not_be_written_out_is_never_the_same():
     for _ in range(5_000):
         deep = {"properties": deep}
     assert digest(parameters=deep) != digest(parameters=deep)
+
+
+def test_a_text_of_megabytes_is_cut_before_it_is_written_out():
+    many = "\u200b" * 5_000_000
+    began = monotonic()
+    met = met_tool("s", many, {"description": many, "parameters": {"properties": {many: {}}}})
+    assert (len(met.text), len(met.tool)) == (100_000, 8_000)
+    assert monotonic() - began < 5
