@@ -9,7 +9,7 @@ from gateway.conversation import LOCAL_OPERATOR
 from gateway.store.connection import Connection, Row
 from gateway.store.records import KnownTool, MetTool, Request
 from gateway.store.units import audit
-from gateway.store.units.rows import scalar
+from gateway.store.units.rows import first, scalar
 
 MOST_TOOLS = 2_000
 """Tools of one server that are kept; further ones stay unknown: none takes another's place."""
@@ -18,6 +18,7 @@ MOST_OTHERS = 10
 
 _COLUMNS = "server, tool, digest, text, accepted, since"
 _OF_TOOL = "WHERE server = :server AND tool = :tool"
+_MEANT = "FROM known_tools WHERE server = :server AND digest = :digest AND NOT accepted"
 _ADD = """
     INSERT INTO known_tools (server, tool, digest, text, met_at, accepted)
     VALUES (:server, :tool, :digest, :text, :now, :accepted)
@@ -100,10 +101,10 @@ def accept_tool(
 def accept_meant(connection: Connection, now: float, request: Request, person: str) -> None:
     """Accept the text that a request is about, unless it is forgotten."""
     digest, _, server = request.meant.partition(" ")
-    tool = request.tool.rpartition("/")[2]
-    known = known_tool(connection, server, tool)
-    if known is not None and (text := dict(known.others).get(digest)) is not None:
-        met = MetTool(server=server, tool=tool, digest=digest, text=text)
+    meant = {"server": server, "digest": digest}
+    row = first(connection, f"SELECT tool, text {_MEANT}", meant)
+    if row is not None:
+        met = MetTool(**meant, tool=row["tool"], text=row["text"])
         accept_tool(connection, now, met, person)
 
 

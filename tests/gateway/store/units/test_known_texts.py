@@ -27,10 +27,12 @@ async def whats(store: AnyStore) -> list[tuple[str, str, str]]:
     return [(row.what, row.person, row.outcome) for row in rows if row.what.startswith("tool.")]
 
 
-async def waiting(store: AnyStore, thread: str, request: str, **more: Any) -> None:
+async def waiting(
+    store: AnyStore, thread: str, request: str, tool: str = "shop/price", **more: Any
+) -> None:
     """A thread whose turn waits for an approval of the tool."""
     work = await begun(store, thread=thread, key=place(thread))
-    asked = approval(work, request, tool="shop/price", engine_id=request, **more)
+    asked = approval(work, request, tool=tool, engine_id=request, **more)
     await end(store, work, "waiting", requests=(asked,))
 
 
@@ -91,15 +93,19 @@ async def test_a_change_ends_grants_and_closes_approvals_everywhere(tmp_path):
         assert not (await store.meet_tool(price("b"))).events
 
 
-async def test_an_approval_accepts_the_text_that_it_was_asked_for(tmp_path):
+@pytest.mark.parametrize(
+    ("called", "kept"),
+    [("price", "price"), ("user/price", "user/price"), ("pri\u200bce", "pri⟨U+200B⟩ce")],
+)
+async def test_an_approval_accepts_the_text_that_it_was_asked_for(tmp_path, called, kept):
     store = new_store(tmp_path)
     accepts = RequestAnswer(request="r1", answer=Answer(kind="approve_new"), outcome="approved")
     async with store.own():
         for digest in "abc":
-            await store.meet_tool(price(digest))
-        await waiting(store, "t1", "r1", meant="b shop")
+            await store.meet_tool(price(digest, tool=kept))
+        await waiting(store, "t1", "r1", tool=f"shop/{called}", meant="b shop")
         await take(store, "", accepts, author=BOB, key=place("t1"), thread="t1")
-        found = await store.known_tool("shop", "price")
+        found = await store.known_tool("shop", kept)
         assert isinstance(found, KnownTool)
         assert (found.digest, found.others, found.since > 0) == ("b", (), True)
         assert (await whats(store))[-1] == ("tool.accepted", BOB.id, "a is now b")
