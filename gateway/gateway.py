@@ -13,12 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    AsyncExitStack,
-    suppress,
-)
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -399,12 +394,15 @@ class Gateway:
     ) -> str | None:
         """Answer a request.
 
-        None if the answer was taken, otherwise a sentence why not.
+        None if the answer was taken, otherwise a sentence why not. Raises like `send`.
         """
         if author == LOCAL_OPERATOR:
-            with suppress(NotFound):  # which is a sentence below
-                asked = await self._store.request(request)
-                check_own(await self._store.thread(asked.thread), self._using.teams)
+            try:
+                thread = await self._store.thread((await self._store.request(request)).thread)
+            except NotFound:
+                pass  # which is a sentence below
+            else:
+                check_own(thread, self._using.teams)
         accepted = await self._accept(
             InboundMessage(
                 key=ConversationKey.local(request),

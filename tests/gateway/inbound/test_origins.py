@@ -185,6 +185,16 @@ async def test_an_answer_asks_like_a_message(tmp_path):
         assert await gateway.answer(request, Answer(kind="deny")) is None
 
 
+async def test_no_answer_is_taken_for_a_team_that_this_config_has_not(tmp_path):
+    _, request = await waiting(tmp_path)
+    teams = answering()
+    teams.names = lambda: ["another"]
+    async with at(tmp_path, B, teams) as gateway:
+        with pytest.raises(NotFound, match=r"'/a/config.toml'.*'demo'.*/new"):
+            await gateway.answer(request, Answer(kind="approve"))
+        assert (await gateway.request(request)).open
+
+
 class Others(ScriptedTeams):
     """Has a team of the same name that could not go on."""
 
