@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -281,7 +282,7 @@ async def test_a_question_that_is_not_taken_is_called_off_and_its_call_goes_on(
     if gone:
         board.fail("post", CallRejected("is_archived", gone=True))
     surface = Surface(board) if gone else WithoutCards(board)
-    made = lambda: solo(calls("order"), "Done.", tools=[order])  # noqa: E731
+    made = partial(solo, calls("order"), "Done.", tools=[order])
     async with served(tmp_path, surface, made) as gateway:
         thread = await say(gateway, "order it")
         events = await until(gateway, thread, ends)

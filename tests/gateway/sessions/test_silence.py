@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ async def test_a_tool_that_takes_long_is_no_models_silence(tmp_path: Path) -> No
         await asyncio.sleep(0.1)
         return "done"
 
-    team = lambda: solo(calls("wait"), "Well.", tools=[wait], messages=2)  # noqa: E731
+    team = partial(solo, calls("wait"), "Well.", tools=[wait], messages=2)
     async with opened(tmp_path, ScriptedTeams(team)) as client:
         thread = (await client.create_thread()).id
         await client.send(thread, "go")

@@ -182,8 +182,9 @@ async def open_scene(folder: Path, moved: Moved) -> AsyncGenerator[Scene]:
         config.write_text(_config(slack, discord, server.url, ports) + part)
         environment = _environment(folder, docker, slack)
         process = await stack.enter_async_context(_serve(folder, config, environment))
-        ready = lambda: discord.gateway.open_sessions  # noqa: E731
-        if not await until(lambda: ready() or process.returncode is not None, 60) or not ready():
+        bot = discord.gateway
+        await until(lambda: bot.open_sessions or process.returncode is not None, 60)
+        if not bot.open_sessions:
             raise RuntimeError(f"parley serve did not connect:\n{(folder / 'log').read_text()}")
         await _install(slack, ports.slack)
         yield Scene(folder, outside, chats, server, moved, contained, slack, ports, process)

@@ -168,10 +168,10 @@ async def test_a_link_that_flaps_is_never_waited_for_longer(
             before, resumed = len(waited), heard.told.count("resumed")
             discord.gateway.down = True
             discord.gateway.abort()
-            await discord.until(lambda: len(waited) > before)  # noqa: B023 (it waits here)
+            await discord.until(lambda before=before: len(waited) > before)
             assert waited[before] == 1
             discord.gateway.down = False
-            await discord.until(lambda: heard.told.count("resumed") > resumed)  # noqa: B023
+            await discord.until(lambda resumed=resumed: heard.told.count("resumed") > resumed)
 
 
 def test_the_longest_wait_for_discord_is_a_minute() -> None:

@@ -88,9 +88,12 @@ async def restored(
         store = new_store(folder / "store")
         async with store.own():
             await store.add_gaps("discord", (), cursor)
-    clock = lambda: time.time() + ahead  # noqa: E731
     async with serving(
-        discord, folder / "store", team(), resumes=True, gateway_clock=clock
+        discord,
+        folder / "store",
+        team(),
+        resumes=True,
+        gateway_clock=lambda: time.time() + ahead,
     ) as gateway:
         yield gateway, asked
 

@@ -106,7 +106,7 @@ async def test_a_cut_before_a_new_session_has_told_of_its_servers_forgets_nobody
                 discord.advance(AWAY)
                 greeted = discord.gateway.identifies
                 discord.gateway.down = False
-                await discord.until(lambda: discord.gateway.identifies > greeted)  # noqa: B023 (it waits here)
+                await discord.until(lambda seen=greeted: discord.gateway.identifies > seen)
                 await cut(discord)
                 discord.gateway.forget()
         discord.gateway.down = False

@@ -56,8 +56,9 @@ async def restored(
                         await asyncio.sleep(0.01)
 
         meanwhile: Callable[[Gateway], Awaitable[None]] | None = redeliver if again else None
-        clock = lambda: time.time() + ahead  # noqa: E731
-        async with served(slack, store, meanwhile=meanwhile, clock=clock) as run:
+        async with served(
+            slack, store, meanwhile=meanwhile, clock=lambda: time.time() + ahead
+        ) as run:
             yield run, [thread, other]
 
 

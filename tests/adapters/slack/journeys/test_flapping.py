@@ -51,8 +51,12 @@ class Link:
         before = len(self.slack.calls("apps.connections.open"))
         self._closed.times = -1
         await self.slack.sockets.close()
-        tried = lambda: len(self.slack.calls("apps.connections.open")) > before  # noqa: E731
-        await self.run.until(lambda: tried() and not self.slack.sockets.live)
+        await self.run.until(
+            lambda: (
+                len(self.slack.calls("apps.connections.open")) > before
+                and not self.slack.sockets.live
+            )
+        )
 
     async def mend(self) -> None:
         """Let the process connect, until it has noted that."""
