@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 from gateway.base.cancelling import is_being_cancelled
 from gateway.errors import GatewayError
 from gateway.store.decisions import PersonLimits
-from gateway.store.turn_records import TOLD_AFTER, Hold, full_group
+from gateway.store.turn_records import SAME_HOLD, TOLD_AFTER, Hold, full_group
 
 LOG = logging.getLogger("gateway")
 
@@ -36,8 +36,6 @@ AGAIN = 1.0
 """Seconds until a thread is run again whose lane itself has failed."""
 LOOK = 0.2
 """Seconds between two looks at all who wait: there may be thousands."""
-SAME = 30.0
-"""Seconds by which a wait may be another one, and its thread is not told anew."""
 
 
 async def tell_nobody(thread: str, hold: Hold) -> None:
@@ -103,7 +101,7 @@ class Waiting:
         if told is None or told.limit != hold.limit:
             return False
         moved = (now + hold.seconds) - (self.told_at + told.seconds)
-        return told.seconds == hold.seconds or abs(moved) <= SAME
+        return told.seconds == hold.seconds or abs(moved) <= SAME_HOLD
 
 
 class PersonRateLimiter:

@@ -144,6 +144,8 @@ class LaneElsewhere:
 
 TOLD_AFTER = 3.0
 """Seconds for which a turn may be held and nobody is told."""
+SAME_HOLD = 30.0
+"""Seconds by which the end of a hold may move, and nobody is told anew."""
 
 
 @value

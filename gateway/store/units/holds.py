@@ -7,12 +7,9 @@ from math import inf
 
 from gateway.events import SessionEvent, TurnHeld
 from gateway.store.connection import Connection
-from gateway.store.turn_records import Hold
+from gateway.store.turn_records import SAME_HOLD, Hold
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import first, scalar
-
-SAME = 30.0
-"""Seconds by which a time may be another one, and nobody is told."""
 
 _WAITS = """
     NOT EXISTS (SELECT 1 FROM turns WHERE thread = t.id AND status = 'running')
@@ -46,7 +43,7 @@ def tell_hold(
 def _same(one: float | None, other: float | None) -> bool:
     if one is None or other is None:
         return one is other
-    return abs(one - other) <= SAME
+    return abs(one - other) <= SAME_HOLD
 
 
 def hold_over(connection: Connection, thread: str) -> list[SessionEvent]:
