@@ -236,9 +236,15 @@ async def test_a_retry_finishes_the_message_that_broke_off(kind: str, world: Wor
     assert "broke off" not in world.said(1)
 
 
-async def test_a_tool_that_is_an_agent_begins_anew_in_its_next_call(world: World):
+@pytest.mark.parametrize("kind", ["agent", "team"])
+async def test_a_tool_that_is_an_agent_or_a_team_begins_anew_in_its_next_call(
+    kind: str, world: World
+):
     inner = world.assistant("inner", description="Answers.")
-    team = alone(world.assistant("ada", tools=[AgentTool(inner)], max_tool_iterations=3))
+    crew = RoundRobinGroupChat([inner], name="inner", max_turns=1)
+    of_team = TeamTool(crew, name="inner", description="Answers.")
+    tool = AgentTool(inner) if kind == "agent" else of_team
+    team = alone(world.assistant("ada", tools=[tool], max_tool_iterations=3))
     asks = Reply(calls=[Call(name="inner", arguments={"task": "first"})])
     world.server.script(asks, FAULTS[1], asks, ANSWER, ANSWER)
     items = await play(team, "go")
@@ -259,19 +265,6 @@ async def test_an_agent_that_runs_alone_begins_anew_with_a_task(world: World):
     whole = [each async for each in agent.run_stream(task="second")]
     assert not ids(broken) & ids(whole)
     assert world.said(1).count("broke off") == 1
-
-
-async def test_a_tool_that_is_a_team_begins_anew_in_its_next_call(world: World):
-    inner = RoundRobinGroupChat([world.assistant("inner")], name="crew", max_turns=1)
-    tool = TeamTool(inner, name="crew", description="Answers.")
-    team = alone(world.assistant("ada", tools=[tool], max_tool_iterations=3))
-    asks = Reply(calls=[Call(name="crew", arguments={"task": "first"})])
-    world.server.script(asks, FAULTS[1], asks, ANSWER, ANSWER)
-    items = await play(team, "go")
-    said = [each for each in items if getattr(each, "source", "") == "inner"]
-    broken = {each.full_message_id for each in said if hasattr(each, "full_message_id")}
-    assert len(broken) == 2
-    assert world.said(3).count("broke off") == 1
 
 
 async def test_a_speaker_of_magentic_one_begins_anew(world: World):

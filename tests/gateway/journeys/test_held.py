@@ -164,6 +164,11 @@ async def told_to_wait(gateway: Gateway) -> Story:
     return story
 
 
+async def answered(story: Story) -> None:
+    await story.tell(BEGIN, said("a", "m", "Well."), DONE)
+    await story.told()
+
+
 HAD = "This waits: you had 30 turns within ten minutes. It begins in 7 minutes."
 FULL = "This waits: 30 turns are running, and no more may. One has to end."
 
@@ -191,8 +196,7 @@ async def test_a_line_that_stands_there_is_taken_away_after_a_restart(tmp_path: 
         story = await told_to_wait(gateway)
     async with served(tmp_path, RemovingSurface(board)) as gateway:
         story = Story(gateway, story.thread)
-        await story.tell(BEGIN, said("a", "m", "Well."), DONE)
-        await story.told()
+        await answered(story)
     assert board.texts == ["a: Well."]
 
 
@@ -200,6 +204,5 @@ async def test_where_messages_stay_the_line_says_that_the_wait_is_over(tmp_path:
     board = Board()
     async with served(tmp_path, Surface(board)) as gateway:
         story = await told_to_wait(gateway)
-        await story.tell(BEGIN, said("a", "m", "Well."), DONE)
-        await story.told()
+        await answered(story)
     assert board.texts == ["-- The wait is over.", "a: Well."]

@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Callable
 from contextlib import ExitStack, asynccontextmanager
 
 import pytest
@@ -376,44 +377,41 @@ async def test_nobody_is_told_of_a_wait_that_is_over_in_a_moment():
     assert told == []
 
 
-async def test_a_turn_that_is_put_off_is_not_counted_for_its_person():
-    limits, dispatcher = PersonLimits(parallel=1, turns=1), LocalDispatcher(9)
+async def begun_by(
+    dispatcher: LocalDispatcher, limits: PersonLimits, acts: dict[str, Callable[[], None]]
+) -> list[str]:
+    """The threads begun, up to the first without an act."""
     begun: list[str] = []
     done = asyncio.Event()
 
     async def drain(thread: str) -> bool:
         begun.append(thread)
-        if begun == ["a"]:
-            dispatcher.put_off("a", 600)
-            dispatcher.wake("b", person="ann", limits=limits)
-        else:
-            done.set()
+        acts.get(thread, done.set)()
         return False
 
     async with running(dispatcher, drain):
         dispatcher.wake("a", person="ann", limits=limits)
         await done.wait()
-    assert begun == ["a", "b"]
+    return begun
+
+
+async def test_a_turn_that_is_put_off_is_not_counted_for_its_person():
+    limits, dispatcher = PersonLimits(parallel=1, turns=1), LocalDispatcher(9)
+
+    def put_off() -> None:
+        dispatcher.put_off("a", 600)
+        dispatcher.wake("b", person="ann", limits=limits)
+
+    assert await begun_by(dispatcher, limits, {"a": put_off}) == ["a", "b"]
 
 
 async def test_what_was_not_counted_for_a_person_is_not_taken_back():
     limits, dispatcher = PersonLimits(parallel=9, turns=1), LocalDispatcher(9)
-    begun: list[str] = []
-    done = asyncio.Event()
 
-    async def drain(thread: str) -> bool:
-        begun.append(thread)
-        if thread == "a":
-            dispatcher.wake("b", person="ann")
-        elif thread == "b":
-            dispatcher.put_off("b", 600)
-            dispatcher.wake("c", person="ann", limits=limits)
-            dispatcher.wake("d", person="bob", limits=limits)
-        else:
-            done.set()
-        return False
+    def put_off() -> None:
+        dispatcher.put_off("b", 600)
+        dispatcher.wake("c", person="ann", limits=limits)
+        dispatcher.wake("d", person="bob", limits=limits)
 
-    async with running(dispatcher, drain):
-        dispatcher.wake("a", person="ann", limits=limits)
-        await done.wait()
-    assert begun == ["a", "b", "d"]
+    acts = {"a": lambda: dispatcher.wake("b", person="ann"), "b": put_off}
+    assert await begun_by(dispatcher, limits, acts) == ["a", "b", "d"]
