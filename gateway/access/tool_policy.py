@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, cast
 
 from gateway.base.patterns import matches_whole
@@ -13,6 +14,7 @@ from gateway.config.problems import toml_path
 from gateway.config.toml import KeyPath
 from gateway.conversation import LOCAL_OPERATOR, Author
 from gateway.registry import DiffRule, ToolOutput, ToolRule
+from gateway.render.sanitize import label
 from teams.base import ToolCall
 from teams.code_executor import EXECUTE_CODE
 
@@ -21,6 +23,9 @@ HOUR = 3600.0
 CODE_TOOL = "CodeExecutor"
 CODE_TOOLS = frozenset({EXECUTE_CODE, CODE_TOOL})
 """Tools that run a model's code: denied unless they have a policy."""
+
+LONGEST_NAME, MOST_TOLD, MOST_COMPARED = 60, 20, 500
+"""Characters of an argument's name, and arguments, that a mistake tells or looks through."""
 
 MEMORY = "memory"
 """Name of what memories bring, among the tools of the policies."""
@@ -95,11 +100,16 @@ def misnamed(policy: ToolPolicy, known: Collection[str]) -> Iterator[tuple[KeyPa
 
 
 def unknown_argument(name: str, tool: str, known: Collection[str]) -> str:
-    """The mistake of a rule that names an unknown argument."""
-    arguments = f"its arguments are {', '.join(known)}" if known else "it has none"
-    return (
-        f"found {name!r}, expected an argument of {tool}; {did_you_mean(name, known) or arguments}"
-    )
+    """The mistake of a rule that names an unknown argument.
+
+    Of a server's names, a few are said, in print.
+    """
+    names = [label(each, LONGEST_NAME) for each in islice(known, MOST_COMPARED)]
+    more = " and more" if len(known) > MOST_TOLD else ""
+    listed = f"{', '.join(names[:MOST_TOLD])}{more}"
+    arguments = f"its arguments are {listed}" if names else "it has none"
+    hint = did_you_mean(name, names) or arguments
+    return f"found {name!r}, expected an argument of {tool}; {hint}"
 
 
 def _output_of(call: ToolCall) -> ToolOutput:

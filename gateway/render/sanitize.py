@@ -101,13 +101,10 @@ def _written_out(text: str) -> str:
         return text
     # Each kind of character is judged once: a text may have a million.
     if marks := "".join(filter(_is_mark, characters)):
-        text = re.sub(f"[{marks}]{{{_MOST_MARKS + 1},}}", _counted, text)
+        many = f"[{marks}]{{{_MOST_MARKS + 1},}}"
+        text = re.sub(many, lambda run: f"⟨{len(run[0]):,} combining marks⟩", text)
     unseen = {ord(c): f"⟨U+{ord(c):04X}⟩" for c in characters if _is_unseen(c)}
     return text.translate(unseen) if unseen else text
-
-
-def _counted(marks: re.Match[str]) -> str:
-    return f"⟨{len(marks[0]):,} combining marks⟩"
 
 
 def _is_mark(char: str) -> bool:

@@ -1,6 +1,7 @@
 """`[policies.tools]` applied to calls."""
 
 from dataclasses import replace
+from time import monotonic
 
 import pytest
 
@@ -159,3 +160,27 @@ def test_a_schema_whose_properties_are_none_has_no_arguments(given):
     rule = tool_rule(policies, "t", call, LOCAL_OPERATOR)
     assert (rule.action, argument_names(schema)) == ("deny", ())
     assert rule.mistake.endswith("found 'item', expected an argument of shop/price; it has none")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"argument{n}" for n in range(100_000)],
+        [f"itam{n}" for n in range(100_000)],
+        ["x" * 1_000_000],
+        ["a\nline of its own", "\x1b[2J", "\u202e"],
+        [],
+    ],
+    ids=["many", "alike", "long", "steering", "none"],
+)
+def test_a_server_s_names_fill_no_log(names):
+    schema = {"name": "price", "parameters": {"properties": {key: {} for key in names}}}
+    policies = Policies.model_validate(
+        {"tools": {"shop/price": {"action": "ask", "paths": ["item"]}}}
+    )
+    asked = replace(call("price"), server="shop", schema=schema)
+    began = monotonic()
+    mistake = tool_rule(policies, "t", asked, LOCAL_OPERATOR).mistake
+    assert monotonic() - began < 1
+    assert len(mistake) < 2_000
+    assert mistake.isprintable()
