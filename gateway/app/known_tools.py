@@ -55,7 +55,7 @@ async def check_known_tools(known: Sequence[KnownTool], met: Sequence[MetTool]) 
             continue
         diff = await tool_diff(was.text, now.text)
         text = CHANGED.format(server=server_of(now.server))
-        shown = diff.lines or diff.note
+        shown = diff.lines or now.text  # a card says that it is shown here
         findings.append(
             Finding(kind="tool", name=now.full_name, good=True, text=text, details=shown)
         )

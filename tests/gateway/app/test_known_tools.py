@@ -61,6 +61,14 @@ async def test_a_changed_tool_is_shown_until_it_is_accepted(tmp_path):
     assert await whats(desk.store) == [("tool.accepted", "local:operator")]
 
 
+async def test_a_change_too_long_to_be_compared_is_shown_as_the_tool_is_now(tmp_path):
+    desk = Desk(tmp_path)
+    await found(desk, accept="shop")
+    desk.server.says(("Buys it.\n" + "all of it\n" * 3_000, {"properties": {}}))
+    [shown] = await found(desk)
+    assert shown.details.startswith("add\n\nBuys it.\nall of it\n")
+
+
 async def test_a_running_gateway_accepts_for_the_command(tmp_path):
     from gateway.control.socket_server import serve_control
     from gateway.gateway import Gateway
