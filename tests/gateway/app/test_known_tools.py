@@ -64,7 +64,7 @@ async def test_a_changed_tool_is_shown_until_it_is_accepted(tmp_path):
 async def test_a_change_too_long_to_be_compared_is_shown_as_the_tool_is_now(tmp_path):
     desk = Desk(tmp_path)
     await found(desk, accept="shop")
-    desk.server.says(("Buys it.\n" + "all of it\n" * 3_000, {"properties": {}}))
+    desk.server.says(("Buys it.\n" + "all of it\n" * 5_000, {"properties": {}}))
     [shown] = await found(desk)
     assert shown.details.startswith("add\n\nBuys it.\nall of it\n")
 
