@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from gateway.conversation import LOCAL_OPERATOR
 from gateway.store.connection import Connection, Row
@@ -41,12 +42,8 @@ def known_tools(connection: Connection) -> list[KnownTool]:
 
 def known_tool(connection: Connection, server: str, tool: str) -> KnownTool | None:
     """The tool, None if it was never met."""
-    return _tool(
-        connection.fetch(
-            f"SELECT {_COLUMNS} FROM known_tools {_OF_TOOL} ORDER BY met_at",
-            {"server": server, "tool": tool},
-        )
-    )
+    query = f"SELECT {_COLUMNS} FROM known_tools {_OF_TOOL} ORDER BY met_at"
+    return _tool(connection.fetch(query, {"server": server, "tool": tool}))
 
 
 def _tool(rows: Sequence[Row]) -> KnownTool | None:
@@ -54,22 +51,15 @@ def _tool(rows: Sequence[Row]) -> KnownTool | None:
     if accepted is None:
         return None
     others = [row for row in rows if not row["accepted"]]
-    return KnownTool(
-        server=accepted["server"],
-        tool=accepted["tool"],
-        digest=accepted["digest"],
-        text=accepted["text"],
-        since=accepted["since"],
-        others=tuple((row["digest"], row["text"]) for row in others),
-    )
+    told = {name: accepted[name] for name in ("server", "tool", "digest", "text", "since")}
+    return KnownTool(**told, others=tuple((row["digest"], row["text"]) for row in others))
 
 
 def add_text(connection: Connection, now: float, met: MetTool, *, accepted: bool) -> None:
     """Keep a text of a tool, with a few others."""
-    of_tool = {"server": met.server, "tool": met.tool}
-    row = {**of_tool, "digest": met.digest, "text": met.text, "now": now, "accepted": accepted}
+    row = {**asdict(met), "now": now, "accepted": accepted, "most": MOST_OTHERS}
     connection.execute(_ADD, row)
-    connection.execute(_DROP_OLD, {**of_tool, "most": MOST_OTHERS})
+    connection.execute(_DROP_OLD, row)
 
 
 def is_full(connection: Connection, server: str) -> bool:
