@@ -8,18 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
 
 from gateway.config.budgets import Price
 from gateway.config.models import ModelConfig, model_address, resolve
 from gateway.config.providers import PROVIDERS
 from gateway.config.root import Config
-
-if TYPE_CHECKING:
-    from genai_prices.types import PriceCalculation
-
-CATALOG = "genai_prices"
+from teams.prices import ListedModel, listed_model
 
 
 class PriceList(Mapping[str, Price]):
@@ -51,37 +45,24 @@ class PriceList(Mapping[str, Price]):
 def context_size(model: ModelConfig) -> int | None:
     """Size of the model's context by the catalog, or None."""
     found = _look_up(model)
-    return None if found is None else found.model.context_window
+    return None if found is None else found.context
 
 
 def _price(model: ModelConfig) -> Price | None:
-    found = _look_up(model)
-    if found is None:
-        return None
-    costs = found.model_price
-    read, written = _base(costs.input_mtok), _base(costs.output_mtok)
-    return None if read is None or written is None else Price(input=read, output=written)
+    match _look_up(model):
+        case ListedModel(read=float() as read, written=float() as written):
+            return Price(input=read, output=written)
+        case _:
+            return None
 
 
-def _base(price: Any) -> float | None:
-    """The price as a number; of tiers, that of short requests."""
-    return None if price is None else float(getattr(price, "base", price))
-
-
-def _look_up(model: ModelConfig) -> PriceCalculation | None:
+def _look_up(model: ModelConfig) -> ListedModel | None:
     """The catalog's entry for a model at its provider."""
     place = _place(model)
-    if place is None or not model.model or find_spec(CATALOG) is None:
-        return None
-    from genai_prices import Usage, calc_price  # optional, and slow to import
-
-    try:
-        return calc_price(Usage(input_tokens=1, output_tokens=1), model.model, **place)
-    except LookupError:
-        return None
+    return None if place is None or not model.model else listed_model(model.model, **place)
 
 
-def _place(model: ModelConfig) -> dict[str, Any] | None:
+def _place(model: ModelConfig) -> dict[str, str] | None:
     """The model's provider for the catalog; None where it knows none."""
     provider = PROVIDERS.get(model.provider)
     if provider is None:

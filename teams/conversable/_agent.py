@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, ClassVar, Literal
 
 from teams.conversable._bridge import ConversableParticipant
@@ -16,7 +16,7 @@ from teams.conversable._messages import Message, says_terminate
 from teams.conversable._mode import SYNC
 from teams.conversable._nested import SUMMARY, nested_reply
 from teams.conversable._oai_reply import ModelMixin
-from teams.conversable._protocols import Agent, LLMAgent
+from teams.conversable._protocols import Agent, Function, Given, LLMAgent, Settings
 from teams.conversable._queues import (
     ChatQueue,
     a_initiate_chats,
@@ -47,17 +47,17 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, AgentCompo
         self,
         name: str,
         system_message: str | list[Any] | None = "You are a helpful AI Assistant.",
-        is_termination_msg: Callable[[Message], Any] | None = None,
+        is_termination_msg: Callable[[Message], object] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: HumanInputMode = "TERMINATE",
-        function_map: dict[str, Callable[..., Any]] | None = None,
-        code_execution_config: dict[str, Any] | bool = False,
-        llm_config: dict[str, Any] | Literal[False] | None = None,
+        function_map: dict[str, Function] | None = None,
+        code_execution_config: Settings | bool = False,
+        llm_config: Settings | Literal[False] | None = None,
         default_auto_reply: str | Message | None = "",
         description: str | None = None,
         chat_messages: dict[Agent, list[Message]] | None = None,
         silent: bool | None = None,
-        context_variables: dict[str, Any] | None = None,
+        context_variables: Settings | None = None,
     ) -> None:
         if human_input_mode not in MODES:
             raise ValueError(f"human_input_mode must be one of {', '.join(MODES)}.")
@@ -80,7 +80,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, AgentCompo
         self._begin_code(code_execution_config)
         self._begin_replies(self._built_in_steps())
 
-    def _built_in_steps(self) -> list[tuple[Callable[..., Any], Callable[..., Any], int]]:
+    def _built_in_steps(self) -> list[tuple[Function, Function, int]]:
         """Reply functions in their order: sync form, async form, positions."""
         agent = ConversableAgent
         code = (agent.generate_code_execution_reply, agent.a_generate_code_execution_reply, 1)
@@ -100,7 +100,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, AgentCompo
         self,
         chat_queue: ChatQueue,
         trigger: Trigger,
-        reply_func_from_nested_chats: str | Callable[..., Any] = SUMMARY,
+        reply_func_from_nested_chats: str | Function = SUMMARY,
         position: int = 2,
         use_async: bool | None = None,
         **kwargs: Any,
@@ -149,7 +149,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, AgentCompo
             self._participant = ConversableParticipant(self)
         return self._participant
 
-    async def save_state(self) -> dict[str, Any]:
+    async def save_state(self) -> Settings:
         """State as JSON data; ValueError or TypeError if it is none."""
         finished = self._finished_chats
         chats = list(finished.values()) if isinstance(finished, dict) else finished
@@ -157,7 +157,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, AgentCompo
         by_id = isinstance(finished, dict)
         return {**save_agent(self), "finished_chats": saved, "finished_by_id": by_id}
 
-    async def load_state(self, state: Mapping[str, Any], partners: Sequence[Agent] = ()) -> None:
+    async def load_state(self, state: Given, partners: Sequence[Agent] = ()) -> None:
         """Load a saved state; partners not given are met later."""
         load_agent(self, state, partners)
         finished = [ChatResult(**chat) for chat in state.get("finished_chats", ())]

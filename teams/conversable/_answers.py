@@ -5,13 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
+from teams.conversable._protocols import Settings
 from teams.models._types import CreateResult
 
 
 class Answer(SimpleNamespace):
     """An answer or its part, with the fields of OpenAI's object."""
 
-    def model_dump(self) -> dict[str, Any]:
+    def model_dump(self) -> Settings:
         """The fields that hold something, and a message's `content`."""
         fields = vars(self).items()
         return {key: _dump(each) for key, each in fields if each is not None or key == "content"}
@@ -43,7 +44,7 @@ def make_answer(result: CreateResult, *, model: str, cost: float, legacy_call: b
     )
 
 
-def _dump(value: Any) -> Any:
+def _dump(value: object) -> object:
     if isinstance(value, list):
         return [_dump(each) for each in cast("list[Any]", value)]
     return value.model_dump() if isinstance(value, Answer) else value

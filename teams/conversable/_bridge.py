@@ -16,7 +16,7 @@ from teams.conversable._durable import Done, DurableRun
 from teams.conversable._journal import inside, show_message, step
 from teams.conversable._messages import normalised, shown_content
 from teams.conversable._mode import ASYNC
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Given, Message, Settings
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
@@ -28,12 +28,12 @@ class TheTeam:
     name = description = "team"
     silent = True
 
-    async def a_send(self, *_: Any, **__: Any) -> None:
+    async def a_send(self, *_: object, **__: object) -> None:
         """A stand-in does nothing."""
 
     a_receive = a_generate_reply = a_send
 
-    def send(self, *_: Any, **__: Any) -> None:
+    def send(self, *_: object, **__: object) -> None:
         """A stand-in does nothing."""
 
     receive = generate_reply = send
@@ -85,11 +85,11 @@ class ConversableParticipant(StreamingChatAgent):
                 message = message.model_copy(update={"id": known})
             yield Response(chat_message=message)
 
-    async def _answer(self) -> dict[str, Any]:
+    async def _answer(self) -> Settings:
         with inside(ASYNC, self.name):  # chats within are nested ones
             return await self._reply()
 
-    async def _reply(self) -> dict[str, Any]:
+    async def _reply(self) -> Settings:
         """One reply, after the calls that it takes."""
         agent, team = self._agent, self._team
         conversation, last = agent._conversation(team), ""
@@ -134,10 +134,10 @@ class ConversableParticipant(StreamingChatAgent):
     async def abandon_turn(self) -> None:
         await self._run.abandon(self._answer)
 
-    async def save_state(self) -> Mapping[str, Any]:
+    async def save_state(self) -> Given:
         return {"type": "ConversableParticipantState", "version": "1.0.0", **self._run.save()}
 
-    async def load_state(self, state: Mapping[str, Any]) -> None:
+    async def load_state(self, state: Given) -> None:
         with malformed_is_value_error(f"agent {self.name!r}"):
             self._run.load(state["agents"], state["run"])
             self._taken = {}

@@ -12,11 +12,11 @@ from teams._base.extras import needs_extra
 class AbstractCache(Protocol):
     """A store of answers by key, entered and left around each access."""
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """The value under `key`, or `default`."""
         ...
 
-    def set(self, key: str, value: Any) -> Any:
+    def set(self, key: str, value: object) -> object:
         """Keep `value` under `key`."""
         ...
 

@@ -6,9 +6,10 @@ from typing import Any, cast
 
 from teams.conversable._errors import InvalidCarryOverType
 from teams.conversable._messages import Message
+from teams.conversable._protocols import Settings
 
 
-def with_carryover(message: Message | str, carryover: Any) -> Message | str:
+def with_carryover(message: Message | str, carryover: object) -> Message | str:
     """Message that also tells what earlier chats found."""
     if not carryover:
         return message
@@ -25,7 +26,7 @@ def with_carryover(message: Message | str, carryover: Any) -> Message | str:
             raise InvalidCarryOverType
 
 
-def _told(carryover: Any) -> str:
+def _told(carryover: object) -> str:
     match carryover:
         case str():
             return carryover
@@ -35,7 +36,7 @@ def _told(carryover: Any) -> str:
             raise InvalidCarryOverType
 
 
-def _item(item: Any) -> str:
+def _item(item: object) -> str:
     if isinstance(item, dict):
-        return str(cast("dict[str, Any]", item).get("content", ""))
+        return str(cast("Settings", item).get("content", ""))
     return str(item)

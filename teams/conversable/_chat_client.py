@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from teams.conversable._answers import Answer, make_answer
 from teams.conversable._model_messages import model_messages
-from teams.conversable._prices import listed_price, parse_price
+from teams.conversable._protocols import Given
 from teams.conversable._providers import CHUNKS, ProviderClient, show_stream
+from teams.conversable._usage import listed_price, parse_price
 from teams.models._client import ChatCompletionClient
 from teams.models._types import RequestUsage
 
@@ -21,12 +21,12 @@ class ChatCompletionModel:
     answers cost the entry's `price`, else what the table knows, else nothing; so do cached ones.
     """
 
-    def __init__(self, entry: Mapping[str, Any], *, client: ChatCompletionClient) -> None:
+    def __init__(self, entry: Given, *, client: ChatCompletionClient) -> None:
         self._model = str(entry.get("model") or "")
         self._client = client
         self._price = entry.get("price")
 
-    async def create(self, params: Mapping[str, Any]) -> Answer:
+    async def create(self, params: Given) -> Answer:
         """The model's answer; streamed if somebody takes its pieces."""
         images = self._client.model_info["vision"]
         messages = model_messages(params["messages"], images=images)

@@ -6,13 +6,14 @@ loop. A plain `send` begins such a loop itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from teams.conversable._cache import AbstractCache
 from teams.conversable._carryover import with_carryover
 from teams.conversable._facade import run_unsuspended
 from teams.conversable._journal import inside, joined_messages, show_message, step
@@ -20,7 +21,7 @@ from teams.conversable._messages import Message, normalised
 from teams.conversable._mode import Mode, forms
 from teams.conversable._person import PersonMixin
 from teams.conversable._printing import print_received
-from teams.conversable._protocols import Agent, Flag, Sent
+from teams.conversable._protocols import Agent, Flag, Function, Sent, Settings, Work
 from teams.conversable._replies import RepliesMixin
 from teams.conversable._summaries import SummaryMethod, check_summary, summarise
 from teams.conversable._usage import gather_usage_summary
@@ -41,7 +42,7 @@ class ChatResult:
     summary: Any = None
     """Text that the summary method made."""
 
-    cost: dict[str, Any] | None = None
+    cost: Settings | None = None
     """Usage of both agents, with and without cached answers."""
 
     human_input: list[str] | None = None
@@ -109,7 +110,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
             send = partial(hook, sender=self, message=message, recipient=recipient, silent=silent)
             message = await step(mode, f"message of {self.name}", [self, recipient], send)
         self._conversation(recipient).append(normalised(message, "assistant", speaker=self.name))
-        receive: Any = recipient.a_receive if mode.is_async else recipient.receive
+        receive = recipient.a_receive if mode.is_async else recipient.receive
         await mode.settle(receive(message, self, request_reply, silent))
 
     async def _receive(
@@ -169,11 +170,11 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         recipient: Agent,
         clear_history: bool = True,
         silent: Flag = False,
-        cache: Any | None = None,
+        cache: AbstractCache | None = None,
         max_turns: int | None = None,
         summary_method: SummaryMethod = DEFAULT_SUMMARY_METHOD,
-        summary_args: dict[str, Any] | None = {},  # noqa: B006 (the documented default)
-        message: Sent | Callable[..., Any] | None = None,
+        summary_args: Settings | None = {},  # noqa: B006 (the documented default)
+        message: Sent | Function | None = None,
         **kwargs: Any,
     ) -> ChatResult:
         """Chat with another agent until one of both ends it."""
@@ -221,7 +222,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
             self._human_input = []
 
     async def _first_message(
-        self, mode: Mode, recipient: Agent, message: Any, context: dict[str, Any]
+        self, mode: Mode, recipient: Agent, message: Any, context: Settings
     ) -> Sent | None:
         if callable(message):
             make = partial(message, self, recipient, context)
@@ -267,19 +268,19 @@ async def _follow(mode: Mode, turn: _Turn, silent: Flag, *, request_reply: Flag 
         reply, sender, recipient = turn.reply, turn.recipient, turn.sender
         turn = _Turn(sender, recipient)
         with _driving(turn):
-            send: Any = sender.a_send if mode.is_async else sender.send
+            send = sender.a_send if mode.is_async else sender.send
             await mode.settle(send(reply, recipient, request_reply, silent))
         request_reply = None
         count += 1
     return count
 
 
-def _unsuspended(make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+def _unsuspended(make: Callable[[], Work[Any]]) -> Any:
     return run_unsuspended(make())
 
 
 @contextmanager
-def _cache_of_a_chat(agents: Sequence[ChatsMixin], cache: Any) -> Generator[None]:
+def _cache_of_a_chat(agents: Sequence[ChatsMixin], cache: AbstractCache | None) -> Generator[None]:
     """Let the agents use a cache inside alone."""
     before = [agent.client_cache for agent in agents]
     for agent in agents:

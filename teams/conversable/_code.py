@@ -31,7 +31,7 @@ from teams.conversable._facade import run_to_end
 from teams.conversable._gate import check_ungated, run_code
 from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import say
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Agent, Message, Settings
 from teams.conversable._state import AgentState
 
 logger = logging.getLogger("teams")
@@ -63,12 +63,12 @@ class FoundCode:
 class CodeMixin(AgentState):
     """Code execution of a ConversableAgent."""
 
-    _code_execution_config: dict[str, Any] | Literal[False]
+    _code_execution_config: Settings | Literal[False]
     _code_executor: Executor | None
     _code_folder: LocalCommandLineCodeExecutor | None
     """Holder of the temporary folder of this agent's code, which goes when the agent does."""
 
-    def _begin_code(self, code_execution_config: dict[str, Any] | bool | None) -> None:
+    def _begin_code(self, code_execution_config: Settings | bool | None) -> None:
         """Take the constructor's argument."""
         self._code_executor = self._code_folder = None
         match code_execution_config:
@@ -87,7 +87,7 @@ class CodeMixin(AgentState):
                 raise ValueError("code_execution_config must be a dict or False.")
         self._begin_executor(self._code_execution_config or {})
 
-    def _begin_executor(self, config: dict[str, Any]) -> None:
+    def _begin_executor(self, config: Settings) -> None:
         if config.get("executor") is None:
             return
         if refused := [key for key in _LEGACY if key in config]:
@@ -98,7 +98,7 @@ class CodeMixin(AgentState):
         self._code_executor = executor_of(config)
 
     @property
-    def code_executor(self) -> Any:
+    def code_executor(self) -> Executor | None:
         """The executor; None for `run_code`, or if code is off."""
         return self._code_executor
 
@@ -125,7 +125,7 @@ class CodeMixin(AgentState):
             )
         )
 
-    def _script_options(self) -> dict[str, Any]:
+    def _script_options(self) -> Settings:
         config = self._code_execution_config or {}
         return {key: config[key] for key in _LEGACY if key in config}
 
@@ -155,8 +155,8 @@ class CodeMixin(AgentState):
         self,
         mode: Mode,
         messages: list[Message] | None = None,
-        sender: Any = None,
-        config: dict[str, Any] | Literal[False] | None = None,
+        sender: Agent | None = None,
+        config: Settings | Literal[False] | None = None,
     ) -> tuple[bool, str | None]:
         """The result of the newest code in the last messages.
 
@@ -167,7 +167,7 @@ class CodeMixin(AgentState):
             return False, None
         if not mode.is_async:
             check_ungated(self)
-        given = self._oai_messages.get(sender, []) if messages is None else messages
+        given = self._given(messages, sender)
         work = partial(self._a_run_found, found)
         gated = partial(run_code, self, found.blocks, given, work)
         return True, _reply(*await mode.call(partial(self._run_found, found), gated))
@@ -179,14 +179,14 @@ class CodeMixin(AgentState):
     def _find_code(
         self,
         messages: list[Message] | None,
-        sender: Any,
-        config: dict[str, Any] | Literal[False] | None,
+        sender: Agent | None,
+        config: Settings | Literal[False] | None,
     ) -> FoundCode | None:
         own = self._code_execution_config
         config = own if config is None else config
         if config is False:
             return None
-        given = self._oai_messages.get(sender, []) if messages is None else messages
+        given = self._given(messages, sender)
         executor = None
         if (wanted := config.get("executor")) is not None:
             is_own = own is not False and own.get("executor") is wanted

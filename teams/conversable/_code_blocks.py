@@ -10,12 +10,13 @@ from typing import Any
 from teams._base.code import CodeBlock
 from teams._base.fences import fenced_blocks
 from teams.conversable._messages import content_text
+from teams.conversable._protocols import Message
 
 _SHELL = re.compile(r"\s*(?:python3?|pip3?)\s")
 UNKNOWN = "unknown"
 
 
-def recent_messages(messages: Sequence[dict[str, Any]], last_n: object) -> list[dict[str, Any]]:
+def recent_messages(messages: Sequence[Message], last_n: object) -> list[Message]:
     """The messages that are searched for code, newest first.
 
     "auto" is those since the agent last spoke. ValueError for anything but that and a count.
@@ -33,7 +34,7 @@ def recent_messages(messages: Sequence[dict[str, Any]], last_n: object) -> list[
 
 
 def newest_code(
-    messages: Sequence[dict[str, Any]], extract: Callable[[Any], Sequence[Any]]
+    messages: Sequence[Message], extract: Callable[[Any], Sequence[Any]]
 ) -> Sequence[Any]:
     """The blocks of the first message that has any."""
     found = (extract(each["content"]) for each in messages if each.get("content"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, Self, cast
 
 from pydantic import BaseModel, Field
@@ -18,7 +18,9 @@ from teams._components.component import (
 from teams.code_executors._base import CodeExecutor
 from teams.conversable._human_input import HumanInputMode
 from teams.conversable._messages import says_terminate
+from teams.conversable._protocols import Agent, Function, Given, Settings
 from teams.conversable._saving import json_copy
+from teams.conversable._state import AgentState
 
 _SECRETS = frozenset(
     {"api_key", "azure_ad_token", "aws_access_key", "aws_secret_key", "aws_session_token"}
@@ -32,14 +34,14 @@ class ConversableAgentConfig(BaseModel):
 
     name: str
     system_message: str | list[Any] | None = ""
-    llm_config: dict[str, Any] | Literal[False] = False
+    llm_config: Settings | Literal[False] = False
     human_input_mode: HumanInputMode = "TERMINATE"
     max_consecutive_auto_reply: int = 100
-    default_auto_reply: str | dict[str, Any] | None = ""
+    default_auto_reply: str | Settings | None = ""
     description: str | list[Any] | None = ""
-    code_execution_config: dict[str, Any] | Literal[False] = False
+    code_execution_config: Settings | Literal[False] = False
     silent: bool | None = None
-    context_variables: dict[str, Any] = Field(default_factory=dict)
+    context_variables: Settings = Field(default_factory=dict)
 
 
 class AgentComponent(ComponentBase[ConversableAgentConfig], Component[ConversableAgentConfig]):
@@ -91,7 +93,7 @@ def _functions_of(agent: Any) -> Iterator[str]:
     yield from (f"hooks for {name}" for name, hooks in agent._hooks.items() if hooks)
 
 
-def check_data(value: Any, what: str) -> None:
+def check_data(value: object, what: str) -> None:
     """NotImplementedError for what is not JSON data."""
     try:
         json_copy(value, what)
@@ -101,11 +103,11 @@ def check_data(value: Any, what: str) -> None:
         ) from error
 
 
-def without_secrets(value: Any) -> Any:
+def without_secrets(value: object) -> Any:
     """The settings without keys, which come from the environment."""
     match value:
         case dict():
-            items = cast("dict[Any, Any]", value).items()
+            items = cast("Settings", value).items()
             return {
                 key: _without_secret_headers(each) if key in _HEADERS else without_secrets(each)
                 for key, each in items
@@ -117,29 +119,29 @@ def without_secrets(value: Any) -> Any:
             return value
 
 
-def _without_secret_headers(headers: Any) -> Any:
+def _without_secret_headers(headers: Given | None) -> Settings:
     return {
         name: value
-        for name, value in dict[str, Any](headers or {}).items()
+        for name, value in dict(headers or {}).items()
         if not any(word in name.lower() for word in _SECRET_HEADERS)
     }
 
 
-def _dump_executor(config: dict[str, Any] | Literal[False]) -> dict[str, Any] | Literal[False]:
+def _dump_executor(config: Settings | Literal[False]) -> Settings | Literal[False]:
     executor = config and config.get("executor")
     if not config or not is_component_instance(executor):
         return config
     return {**config, "executor": executor.dump_component().model_dump(mode="json")}
 
 
-def _load_executor(config: dict[str, Any]) -> dict[str, Any]:
+def _load_executor(config: Settings) -> Settings:
     executor = config.get("executor")
     if not isinstance(executor, dict):
         return config
-    return {**config, "executor": CodeExecutor.load_component(cast("dict[str, Any]", executor))}
+    return {**config, "executor": CodeExecutor.load_component(cast("Settings", executor))}
 
 
-def dump_member(agent: Any) -> ComponentModel:
+def dump_member(agent: Agent | AgentState) -> ComponentModel:
     """The component of an agent in a chat."""
     if not isinstance(agent, ComponentToConfig):
         raise NotImplementedError(f"Agent {agent.name!r} is no component, so it can't be dumped.")
@@ -158,20 +160,20 @@ class ConversableChatConfig(BaseModel):
     recipient: ComponentModel
     name: str = "ConversableChat"
     description: str = "A chat of two agents."
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: Settings = Field(default_factory=dict)
 
 
 class ConversableQueueConfig(BaseModel):
     """Agents, each once, and chats that name them."""
 
     agents: list[ComponentModel]
-    chats: list[dict[str, Any]]
+    chats: list[Settings]
     sender: str | None = None
     name: str = "ConversableQueue"
     description: str = "A queue of chats."
 
 
-def dump_chats(chats: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def dump_chats(chats: list[Settings]) -> list[Settings]:
     """Chats that name their agents."""
     named = [_replace_agents(chat, _name_of) for chat in chats]
     for number, chat in enumerate(named):
@@ -179,16 +181,16 @@ def dump_chats(chats: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return named
 
 
-def load_chats(chats: list[dict[str, Any]], agents: Mapping[str, Any]) -> list[dict[str, Any]]:
+def load_chats(chats: list[Settings], agents: Given) -> list[Settings]:
     """Chats of the agents that they name."""
     return [_replace_agents(chat, agents.__getitem__) for chat in chats]
 
 
-def _name_of(agent: Any) -> str:
+def _name_of(agent: Agent) -> str:
     return agent.name
 
 
-def _replace_agents(chat: dict[str, Any], other: Callable[[Any], Any]) -> dict[str, Any]:
+def _replace_agents(chat: Settings, other: Function) -> Settings:
     return {
         key: other(value) if key in {"sender", "recipient"} else value
         for key, value in chat.items()

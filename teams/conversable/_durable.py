@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from teams._contract.turn_record import Item, Suspension
 from teams._run.merge import Emit, merge
 from teams.conversable._journal import Halted, Journal, run_program, saved_run
 from teams.conversable._printing import IOConsole, IOStream
-from teams.conversable._protocols import Agent, Message
+from teams.conversable._protocols import Agent, Given, Message, Settings
 from teams.conversable._providers import CHUNKS
 from teams.conversable._saving import load_agent, save_agent
 from teams.conversable._state import AgentState
@@ -35,7 +35,7 @@ class Done:
 class _Quiet(IOConsole):
     """Prints nothing: what happens is in the stream."""
 
-    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         pass
 
 
@@ -52,7 +52,7 @@ class DurableRun:
         for agent in agents:
             self._add(agent)
         self.journal: Journal | None = None
-        self.begin: Mapping[str, Any] = {}
+        self.begin: Given = {}
         self._none: History[Any] = History()
         self._is_current = True
         """The agents stand where the journal ends."""
@@ -74,7 +74,7 @@ class DurableRun:
         self.begin = self._states()
         self.journal = Journal(dict(self.agents), self._partners)
 
-    def _states(self) -> dict[str, Any]:
+    def _states(self) -> Settings:
         return {name: save_agent(agent) for name, agent in self.agents.items()}
 
     async def stream(self, program: Program) -> AsyncGenerator[Item | Suspension | Done]:
@@ -126,13 +126,13 @@ class DurableRun:
                 _drop_open_calls(messages)
         self.begin, self._is_current = {}, True
 
-    def save(self) -> dict[str, Any]:
+    def save(self) -> Settings:
         """State of the agents and the run."""
         if self.journal is None:
             return {"agents": self._states(), "run": None}
         return {"agents": dict(self.begin), "run": saved_run(self.journal)}
 
-    def load(self, agents: Mapping[str, Any], run: Mapping[str, Any] | None) -> None:
+    def load(self, agents: Given, run: Given | None) -> None:
         """Take over what `save` returned; ValueError if it is of other agents."""
         if missing := self.agents.keys() - agents.keys():
             raise ValueError(f"The state has nothing for {', '.join(sorted(missing))}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,6 +12,7 @@ from teams._base.code import CodeBlock
 from teams.code_executors._base import CodeExecutor
 from teams.code_executors._process import TIMED_OUT
 from teams.code_executors.local import LocalCommandLineCodeExecutor
+from teams.conversable._protocols import Given, Settings
 
 SCRIPT_SECONDS = 600
 
@@ -37,7 +38,7 @@ class BlockingExecutor(Protocol):
 Executor = CodeExecutor | BlockingExecutor
 
 
-def executor_of(config: Mapping[str, Any]) -> Executor:
+def executor_of(config: Given) -> Executor:
     """The executor that a `code_execution_config` names or holds."""
     match config["executor"]:
         case CodeExecutor() | BlockingExecutor() as given:
@@ -68,7 +69,7 @@ async def run_script(
     It runs in the folder `fresh` unless it is given a `work_dir`.
     """
     limit = max(1, int(seconds or SCRIPT_SECONDS))
-    options: dict[str, Any] = {"work_dir": work_dir or fresh, "timeout": limit}
+    options: Settings = {"work_dir": work_dir or fresh, "timeout": limit}
     image = _image(use_docker)
     if image is None:
         executor: CodeExecutor = LocalCommandLineCodeExecutor(**options)
@@ -96,7 +97,7 @@ def _image(use_docker: bool | str | Sequence[str] | None) -> str | None:
             return use_docker[0]
 
 
-def _container(image: str, options: dict[str, Any], *, is_fresh: bool) -> CodeExecutor:
+def _container(image: str, options: Settings, *, is_fresh: bool) -> CodeExecutor:
     # Here for start-up: whoever runs code on this machine does not pay for it.
     from teams.code_executors.docker import NOBODY, DockerCommandLineCodeExecutor
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
+
+from teams.conversable._protocols import Work
 
 T = TypeVar("T")
 
@@ -40,7 +42,7 @@ def run_to_end(awaitable: Awaitable[T]) -> T:
         raise
 
 
-def run_unsuspended(coroutine: Coroutine[Any, Any, T]) -> T:
+def run_unsuspended(coroutine: Work[T]) -> T:
     """The outcome of a coroutine that never waits."""
     try:
         coroutine.send(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from teams.code_executors._base import EXECUTE_CODE
 from teams.conversable._journal import beside, current_scope, step
 from teams.conversable._messages import shown_content
 from teams.conversable._mode import ASYNC
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Message, Work
 from teams.models._conversation import OUTCOME_UNKNOWN
 from teams.models._types import UserMessage
 
@@ -177,7 +177,7 @@ def check_ungated(agent: Any) -> None:
         )
 
 
-async def settled(work: Coroutine[Any, Any, Any]) -> Any:
+async def settled(work: Work[Any]) -> Any:
     """The outcome of some work, or its error."""
     try:
         return await work

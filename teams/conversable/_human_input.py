@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Literal
 
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Message, Settings
 
 HumanInputMode = Literal["ALWAYS", "NEVER", "TERMINATE"]
 MODES = ("ALWAYS", "NEVER", "TERMINATE")
@@ -54,7 +54,7 @@ def outcome(answer: str, standing: Standing, last: Message) -> Message | Act:
         return Act.EXIT
     if not answer and standing.limit != 0:
         return Act.AUTO
-    reply: dict[str, Any] = {"role": "user", "content": answer}
+    reply: Settings = {"role": "user", "content": answer}
     if interrupted := _interrupted(last):
         reply["tool_responses"] = interrupted
     return reply

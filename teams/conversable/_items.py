@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from teams._base.construct import new_id
 from teams._base.tool_call import FunctionCall
 from teams._contract.turn_record import Item
 from teams._messages.chat import TextMessage
 from teams._messages.events import ThoughtEvent, ToolCallExecutionEvent, ToolCallRequestEvent
 from teams.conversable._messages import shown_content
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Message, Settings
 from teams.models._types import FunctionExecutionResult
 
 
@@ -18,8 +16,8 @@ def items_of(
     message: Message, *, source: str, metadata: dict[str, str], id: str | None = None
 ) -> list[Item]:
     """Text, if any, calls and results of a message."""
-    about: dict[str, Any] = {"source": source, "metadata": metadata}
-    known: dict[str, Any] = {**about, "id": id or new_id()}
+    about: Settings = {"source": source, "metadata": metadata}
+    known: Settings = {**about, "id": id or new_id()}
     results = _results(message)
     calls = _calls(message)
     items: list[Item] = []

@@ -12,7 +12,7 @@ start, but a call that had begun follows the rule of `ToolCall.begun`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,12 +24,12 @@ from teams._contract.turn_record import Item
 from teams._messages.events import ModelClientStreamingChunkEvent, UserInputRequestedEvent
 from teams.conversable._items import items_of
 from teams.conversable._mode import Mode
-from teams.conversable._protocols import Agent, Message
+from teams.conversable._protocols import Agent, Function, Message, Settings, Work
 from teams.conversable._saving import json_copy, load_standing, save_standing
 from teams.conversable._state import AgentState
 
 T = TypeVar("T")
-Entry = dict[str, Any]
+Entry = Settings
 """{"at": path, "outcome", "agents": {name: what changed}} or {"at": path, "begun": bool}."""
 
 
@@ -57,7 +57,7 @@ class Journal:
     """By speaker: the id that the next message is known by."""
     begun: set[str] = field(default_factory=set[str])
     outcomes: dict[str, Entry] = field(default_factory=dict[str, Entry])
-    _known: dict[str, Any] = field(default_factory=dict[str, Any])
+    _known: Settings = field(default_factory=Settings)
 
     def load(self, entries: Iterable[Entry]) -> None:
         """Take over the entries of a run that was cut off."""
@@ -78,10 +78,16 @@ class Journal:
         """A call has begun, or is as if it never had."""
         self._add({"at": path, "begun": begun})
 
-    def record(self, path: str, outcome: Any, agents: Iterable[Any] = (), what: str = "") -> Any:
+    def record(
+        self,
+        path: str,
+        outcome: object,
+        agents: Iterable[Agent | AgentState | None] = (),
+        what: str = "",
+    ) -> Any:
         """Note an outcome; returns it as a replay will."""
         entry: Entry = {"at": path, "outcome": json_copy(outcome, what)}
-        changed: dict[str, Any] = {}
+        changed: Settings = {}
         for name in {each.name for each in agents if each is not None} & self.agents.keys():
             agent = self.agents[name]
             standing = json_copy(save_standing(agent), f"standing of agent {name!r}")
@@ -165,7 +171,7 @@ def inside(mode: Mode, chat: str = "") -> Generator[None]:
         yield
 
 
-def beside(mode: Mode, work: Callable[[], Coroutine[Any, Any, T]]) -> Coroutine[Any, Any, T]:
+def beside(mode: Mode, work: Callable[[], Work[T]]) -> Work[T]:
     """Work that will run concurrently, at a place of its own."""
     scope = current_scope(mode)
     if scope is None:
@@ -182,9 +188,9 @@ def beside(mode: Mode, work: Callable[[], Coroutine[Any, Any, T]]) -> Coroutine[
 async def step(
     mode: Mode,
     what: str,
-    agents: Sequence[Any],
-    plain: Callable[[], Any],
-    coroutine: Callable[[], Any] | None = None,
+    agents: Sequence[Agent | AgentState | None],
+    plain: Function,
+    coroutine: Function | None = None,
     *,
     speaker: str = "",
 ) -> Any:
@@ -259,7 +265,7 @@ def joined_messages(mode: Mode) -> list[Message]:
     return journal.record(path, taken)
 
 
-def saved_run(journal: Journal) -> dict[str, Any]:
+def saved_run(journal: Journal) -> Settings:
     """The run as JSON data."""
     return {
         "id": journal.id,

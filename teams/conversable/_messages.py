@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Sequence
+from typing import Literal, cast
 
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Given, Message
 
 KEPT = (
     "content",
@@ -73,7 +73,7 @@ def _part_text(part: object) -> str | None:
     """Text of a part; None for what is not text."""
     if isinstance(part, str):
         return part
-    fields = cast("Mapping[str, Any]", part)
+    fields = cast("Given", part)
     return fields["text"] if fields.get("type") == "text" else None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from teams.conversable._facade import run_unsuspended
+from teams.conversable._protocols import Function
 
 if TYPE_CHECKING:
     from types import CoroutineType
@@ -27,15 +28,13 @@ class Mode:
 
     is_async: bool
 
-    async def call(
-        self, plain: Callable[..., Any], coroutine: Callable[..., Any], *args: Any, **kwargs: Any
-    ) -> Any:
+    async def call(self, plain: Function, coroutine: Function, *args: Any, **kwargs: Any) -> Any:
         """Call the form of a member that belongs to this mode."""
         if not self.is_async:
             return plain(*args, **kwargs)
         return await self.settle(coroutine(*args, **kwargs))
 
-    async def settle(self, result: Any) -> Any:
+    async def settle(self, result: object) -> Any:
         """Await a result that has to be awaited."""
         return await result if self.is_async and inspect.isawaitable(result) else result
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from teams.conversable._prices import Price, parse_price
+from teams.conversable._protocols import Given, Settings
+from teams.conversable._usage import Price, parse_price
 
 AWS = ("aws_access_key", "aws_secret_key", "aws_session_token", "aws_region")
 _AZURE = ("azure_endpoint", "azure_deployment", "azure_ad_token", "azure_ad_token_provider")
@@ -22,7 +23,7 @@ _OWN = frozenset({"api_type", "price", "cache_seed", "tags", *_CALL})
 """Keys that say something to us alone."""
 
 
-def check_llm_config(config: object) -> dict[str, Any] | Literal[False]:
+def check_llm_config(config: object) -> Settings | Literal[False]:
     """A copy of an agent's `llm_config`.
 
     AssertionError for what is neither a dict nor False, TypeError for what can't be copied, and
@@ -33,7 +34,7 @@ def check_llm_config(config: object) -> dict[str, Any] | Literal[False]:
     if not isinstance(config, dict):
         raise AssertionError("llm_config must be a dict or False or None.")
     try:
-        copied = copy.deepcopy(cast("dict[str, Any]", config))
+        copied = copy.deepcopy(cast("Settings", config))
     except Exception as error:
         raise TypeError(
             f"llm_config can't be copied: {error}. Give settings, not objects that hold "
@@ -48,7 +49,7 @@ def check_llm_config(config: object) -> dict[str, Any] | Literal[False]:
     return copied
 
 
-def merge_entries(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def merge_entries(config: Given) -> list[Settings]:
     """The `config_list`'s entries over the top level; without one, one entry."""
     top = {key: value for key, value in config.items() if key != "config_list"}
     listed = config.get("config_list")
@@ -59,10 +60,10 @@ def merge_entries(config: Mapping[str, Any]) -> list[dict[str, Any]]:
 class ModelCall:
     """One entry with a call's own options: what is asked, and where."""
 
-    settings: Mapping[str, Any]
+    settings: Given
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Settings:
         """Options of the request."""
         return {
             key: value
@@ -71,7 +72,7 @@ class ModelCall:
         }
 
     @property
-    def connection(self) -> dict[str, Any]:
+    def connection(self) -> Settings:
         """Settings by which the model is reached."""
         given = self.settings
         return {key: given[key] for key in CONNECTION if given.get(key) is not None}
@@ -88,10 +89,10 @@ class ModelCall:
 
 
 def filter_config(
-    config_list: list[dict[str, Any]],
+    config_list: list[Settings],
     filter_dict: Mapping[str, Sequence[Any]] | None,
     exclude: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[Settings]:
     """The entries with accepted values, which `filter_dict` names by key.
 
     A list fits by any common value, an absent key only if None is accepted. `exclude` keeps the
@@ -100,7 +101,7 @@ def filter_config(
     if not filter_dict:
         return config_list
 
-    def fits(entry: dict[str, Any]) -> bool:
+    def fits(entry: Settings) -> bool:
         fitting = (_is_accepted(entry.get(key), accepted) for key, accepted in filter_dict.items())
         return not any(fitting) if exclude else all(fitting)
 
@@ -111,7 +112,7 @@ def config_list_from_json(
     env_or_file: str,
     file_location: str | None = "",
     filter_dict: Mapping[str, Sequence[Any]] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Settings]:
     """The config list of an environment variable or a file.
 
     The variable holds JSON or a path. Raises FileNotFoundError if there is neither, and ValueError
@@ -129,12 +130,12 @@ def config_list_from_json(
     return filter_config(listed, filter_dict)
 
 
-def _is_accepted(value: Any, accepted: Sequence[Any]) -> bool:
+def _is_accepted(value: object, accepted: Sequence[Any]) -> bool:
     values = cast("list[Any]", value if isinstance(value, list) else [value])
     return any(each in accepted for each in values)
 
 
-def _named(value: Any) -> Any:
+def _named(value: object) -> Any:
     """A class's schema, or the name of a function."""
     schema = getattr(value, "model_json_schema", None)
     return schema() if callable(schema) else getattr(value, "__qualname__", str(value))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, cast
 
 from teams._base.image import Image
 from teams._base.templates import fill
 from teams._base.tool_call import FunctionCall
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Given, Message, Settings
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResult,
@@ -45,7 +45,7 @@ def spread_tool_responses(messages: Iterable[Message]) -> list[Message]:
 
 
 def fill_templates(
-    messages: Iterable[Message], context: Mapping[str, Any] | None, *, texts: bool
+    messages: Iterable[Message], context: Given | None, *, texts: bool
 ) -> list[Message]:
     """The messages without their contexts, which are filled into contents.
 
@@ -55,7 +55,7 @@ def fill_templates(
     for message in messages:
         content = message.get("content")
         if texts or callable(content) or "context" in message:
-            known: dict[str, Any] = {**(message.get("context") or {}), **(context or {})}
+            known: Settings = {**(message.get("context") or {}), **(context or {})}
             content = fill_template(content, known, texts=texts)
             message = {**message, "content": content}
             message.pop("context", None)
@@ -63,7 +63,7 @@ def fill_templates(
     return filled
 
 
-def fill_template(content: Any, context: Mapping[str, Any], *, texts: bool) -> Any:
+def fill_template(content: object, context: Given, *, texts: bool) -> Any:
     """The content with the context in it; with `texts`, also in texts."""
     if callable(content):
         return content(context)
@@ -115,7 +115,7 @@ def model_messages(messages: Iterable[Message], *, images: bool) -> list[LLMMess
     return made
 
 
-def _calls(message: Mapping[str, Any]) -> list[FunctionCall]:
+def _calls(message: Given) -> list[FunctionCall]:
     calls: list[Any] = [*(message.get("tool_calls") or ())]
     if legacy := message.get("function_call"):
         calls.append({"function": legacy})
@@ -129,13 +129,13 @@ def _calls(message: Mapping[str, Any]) -> list[FunctionCall]:
     ]
 
 
-def _parts(content: Any) -> list[dict[str, Any]]:
+def _parts(content: object) -> list[Settings]:
     """The parts of a content; of a text, the one."""
     given = cast("list[Any]", content if isinstance(content, list) else [content])
     return [part if isinstance(part, dict) else {"text": str(part or "")} for part in given]
 
 
-def _shown(part: Mapping[str, Any], images: bool) -> str | Image:
+def _shown(part: Given, images: bool) -> str | Image:
     if "image_url" not in part:
         return part.get("text") or ""
     if not images:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,12 +13,12 @@ from teams.conversable._facade import run_unsuspended
 from teams.conversable._journal import step
 from teams.conversable._messages import Message
 from teams.conversable._mode import ASYNC, SYNC, Mode
-from teams.conversable._protocols import Agent
+from teams.conversable._protocols import Agent, Function, Settings
 from teams.conversable._queues import ChatQueue, a_initiate_chats, run_queue, with_sender
 from teams.conversable._replies import ReplyFunction
 
 SUMMARY = "summary_from_nested_chats"
-NestedReply = str | Callable[..., Any]
+NestedReply = str | Function
 
 
 def nested_reply(
@@ -32,12 +32,18 @@ def nested_reply(
     nested = _NestedChats(chat_queue, reply, by_prerequisites=use_async)
 
     def summary_from_nested_chats(
-        recipient: ChatsMixin, messages: Any = None, sender: Any = None, config: Any = None
+        recipient: ChatsMixin,
+        messages: list[Message] | None = None,
+        sender: Agent | None = None,
+        config: object = None,
     ) -> tuple[bool, Any]:
         return run_unsuspended(nested.answer(SYNC, recipient, messages, sender, config))
 
     async def a_summary_from_nested_chats(
-        recipient: ChatsMixin, messages: Any = None, sender: Any = None, config: Any = None
+        recipient: ChatsMixin,
+        messages: list[Message] | None = None,
+        sender: Agent | None = None,
+        config: object = None,
     ) -> tuple[bool, Any]:
         return await nested.answer(ASYNC, recipient, messages, sender, config)
 
@@ -71,7 +77,7 @@ class _NestedChats:
         agent: ChatsMixin,
         messages: list[Message] | None,
         sender: Agent | None,
-        config: Any,
+        config: object,
     ) -> tuple[bool, Any]:
         """Run the queue, or the function given in its place."""
         if not isinstance(self.reply, str):
@@ -84,7 +90,7 @@ class _NestedChats:
         results = await self._run(mode, queue)
         return True, results[-1].summary if results else None
 
-    async def _run(self, mode: Mode, queue: Sequence[dict[str, Any]]) -> list[ChatResult]:
+    async def _run(self, mode: Mode, queue: Sequence[Settings]) -> list[ChatResult]:
         if not self.by_prerequisites:
             return await run_queue(mode, queue)
         results = await a_initiate_chats(queue)
@@ -96,10 +102,10 @@ class _NestedChats:
         agent: ChatsMixin,
         messages: list[Message],
         sender: Agent | None,
-        config: Any,
-    ) -> list[dict[str, Any]]:
+        config: object,
+    ) -> list[Settings]:
         """Chats to run: copies, with their first messages."""
-        queue: list[dict[str, Any]] = []
+        queue: list[Settings] = []
         for index, item in enumerate(with_sender(self.chat_queue, agent)):
             message = item.get("message")
             if callable(message):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -13,14 +12,14 @@ from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import check_llm_config
 from teams.conversable._model_messages import clean_call_name, spread_tool_responses
 from teams.conversable._printing import IOStream
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Agent, Function, Given, Message, Settings
 from teams.conversable._state import AgentState
 from teams.conversable._usage import Summary
 from teams.conversable._wrapper import OpenAIWrapper
 from teams.models._edge import MOST_CALLS, incoming_arguments
 
 Messages = list[Message] | None
-Reply = tuple[bool, str | dict[str, Any] | None]
+Reply = tuple[bool, str | Settings | None]
 
 _OPTIONAL = ("id", "type")
 
@@ -28,10 +27,10 @@ _OPTIONAL = ("id", "type")
 class ModelMixin(AgentState):
     """The methods of a ConversableAgent that ask models."""
 
-    DEFAULT_CONFIG: ClassVar[dict[str, Any] | Literal[False]] = False
+    DEFAULT_CONFIG: ClassVar[Settings | Literal[False]] = False
     """The `llm_config` of agents that are given none."""
 
-    def _begin_models(self, llm_config: dict[str, Any] | Literal[False] | None) -> None:
+    def _begin_models(self, llm_config: Settings | Literal[False] | None) -> None:
         """Take the constructor's argument."""
         given = self.DEFAULT_CONFIG if llm_config is None else llm_config
         self.llm_config = check_llm_config(given)
@@ -48,13 +47,13 @@ class ModelMixin(AgentState):
             self.client.reconfigure(self.llm_config)
 
     async def _generate_oai_reply(
-        self, mode: Mode, messages: Messages = None, sender: Any = None, config: Any = None
+        self, mode: Mode, messages: Messages = None, sender: Agent | None = None, config: Any = None
     ) -> Reply:
         """The model's answer to the conversation."""
         client = self.client if config is None else config
         if client is None:
             return False, None
-        given = self._oai_messages[sender] if messages is None else messages
+        given = self._given(messages, sender)
         response = await mode.call(
             client.create,
             partial(_a_create, client),
@@ -67,7 +66,7 @@ class ModelMixin(AgentState):
 
     generate_oai_reply, a_generate_oai_reply = forms(_generate_oai_reply)
 
-    def register_model_client(self, model_client_cls: type[Any], **kwargs: Any) -> None:
+    def register_model_client(self, model_client_cls: Function, **kwargs: object) -> None:
         """Make a client for the first entry that names its class."""
         if self.client is None:
             raise ValueError(
@@ -112,7 +111,7 @@ def _reply(client: Any, response: Any) -> Reply:
     return True, _clean(whole_texts(given))
 
 
-def _clean(given: Mapping[str, Any]) -> dict[str, Any]:
+def _clean(given: Given) -> Settings:
     """The message or call with what providers take."""
     clean = {
         key: value for key, value in given.items() if value is not None or key not in _OPTIONAL

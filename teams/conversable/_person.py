@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from teams._base.threads import in_daemon_thread
 from teams._base.tool_call import AGENT_PATH, InputRequired
@@ -91,11 +90,10 @@ class PersonMixin(AgentState):
         mode: Mode,
         messages: list[Message] | None = None,
         sender: Agent | None = None,
-        config: Any | None = None,
+        config: object = None,
     ) -> tuple[bool, Message | None]:
         """End the conversation, reply with a person's text, or neither."""
-        if messages is None:
-            messages = self._conversation(sender) if sender is not None else []
+        messages = self._given(messages, sender)
         last = messages[-1] if messages else {}
         standing = Standing(
             mode=self.human_input_mode,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from teams.conversable._agent import ConversableAgent
 from teams.conversable._human_input import HumanInputMode
 from teams.conversable._messages import Message
+from teams.conversable._protocols import Function, Settings
 
 
 class AssistantAgent(ConversableAgent):
@@ -30,8 +31,8 @@ When everything is done, reply with the word TERMINATE at the end."""  # noqa: E
         self,
         name: str,
         system_message: str | list[Any] | None = DEFAULT_SYSTEM_MESSAGE,
-        llm_config: dict[str, Any] | Literal[False] | None = None,
-        is_termination_msg: Callable[[Message], Any] | None = None,
+        llm_config: Settings | Literal[False] | None = None,
+        is_termination_msg: Callable[[Message], object] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: HumanInputMode = "NEVER",
         description: str | None = None,
@@ -66,13 +67,13 @@ class UserProxyAgent(ConversableAgent):
     def __init__(
         self,
         name: str,
-        is_termination_msg: Callable[[Message], Any] | None = None,
+        is_termination_msg: Callable[[Message], object] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: HumanInputMode = "ALWAYS",
-        function_map: dict[str, Callable[..., Any]] | None = None,
-        code_execution_config: dict[str, Any] | bool = {},  # noqa: B006 (the documented default)
+        function_map: dict[str, Function] | None = None,
+        code_execution_config: Settings | bool = {},  # noqa: B006 (the documented default)
         default_auto_reply: str | Message | None = "",
-        llm_config: dict[str, Any] | Literal[False] | None = False,
+        llm_config: Settings | Literal[False] | None = False,
         system_message: str | list[Any] | None = "",
         description: str | None = None,
         **kwargs: Any,

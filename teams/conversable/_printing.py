@@ -6,7 +6,7 @@ import getpass
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from teams.conversable._messages import shown_content
 from teams.conversable._model_messages import fill_template
@@ -22,7 +22,7 @@ class IOStream(Protocol):
     The default is the console; `set_default` changes it for the code inside.
     """
 
-    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         """Print the objects."""
         ...
 
@@ -49,7 +49,7 @@ class IOStream(Protocol):
 class IOConsole(IOStream):
     """The console."""
 
-    def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+    def print(self, *objects: object, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         """Print the objects to stdout."""
         print(*objects, sep=sep, end=end, flush=flush)  # noqa: T201 (its purpose)
 

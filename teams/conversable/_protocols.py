@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+T = TypeVar("T")
 
 Message = dict[str, Any]
 """A message as a dict, in the shape of chat completions."""
 
-Sent = dict[str, Any] | str
+Settings = dict[str, Any]
+"""Values by their names, of kinds that their users know: options, arguments, JSON data."""
+
+Given = Mapping[str, Any]
+"""The same, only read."""
+
+Function = Callable[..., Any]
+"""A function of a user."""
+
+Work = Coroutine[Any, Any, T]
+"""A coroutine, as who awaits it knows it."""
+
+Sent = Message | str
 """A message as it may be sent: a text or a dict."""
 
 Flag = bool | None
@@ -30,31 +45,31 @@ class Agent(Protocol):
 
     def send(
         self, message: Sent, recipient: Agent, request_reply: Flag = None, silent: Flag = False
-    ) -> Any:
+    ) -> object:
         """Send a message to another agent."""
 
     async def a_send(
         self, message: Sent, recipient: Agent, request_reply: Flag = None, silent: Flag = False
-    ) -> Any:
+    ) -> object:
         """Send a message to another agent, in an async chat."""
 
     def receive(
         self, message: Sent, sender: Agent, request_reply: Flag = None, silent: Flag = False
-    ) -> Any:
+    ) -> object:
         """Receive a message of another agent."""
 
     async def a_receive(
         self, message: Sent, sender: Agent, request_reply: Flag = None, silent: Flag = False
-    ) -> Any:
+    ) -> object:
         """Receive a message of another agent, in an async chat."""
 
     def generate_reply(
-        self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
+        self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: object
     ) -> Sent | None:
         """Make the reply to the messages received."""
 
     async def a_generate_reply(
-        self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
+        self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: object
     ) -> Sent | None:
         """Make the reply to the messages received, in an async chat."""
 

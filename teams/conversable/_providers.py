@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from contextvars import ContextVar
 from functools import cache
@@ -17,8 +17,9 @@ from pydantic import BaseModel
 from teams.conversable._answers import Answer, make_answer
 from teams.conversable._model_config import AWS, ModelCall
 from teams.conversable._model_messages import model_messages, wire_message
-from teams.conversable._prices import listed_price
 from teams.conversable._printing import IOStream
+from teams.conversable._protocols import Given, Settings
+from teams.conversable._usage import listed_price
 from teams.models._client import MODEL_WATCH, ChatCompletionClient
 from teams.models._types import CreateResult, ModelFamily, ModelInfo
 
@@ -70,7 +71,7 @@ class ProviderClient:
         streamed, messages = options.pop("stream", False), options.pop("messages", [])
         legacy_call = "functions" in options and "tools" not in options
         wanted = options.get("response_format")
-        arguments: dict[str, Any] = {"extra_create_args": options}
+        arguments: Settings = {"extra_create_args": options}
         if isinstance(wanted, type) and issubclass(wanted, BaseModel):
             arguments["json_output"] = options.pop("response_format")
         if self._exact:
@@ -102,16 +103,16 @@ class ProviderClient:
         return texts
 
     @staticmethod
-    def get_usage(response: Answer) -> dict[str, Any]:
+    def get_usage(response: Answer) -> Settings:
         """Tokens and cost of an answer."""
         return {**vars(response.usage), "cost": response.cost, "model": response.model}
 
     def _translated(
         self,
-        messages: list[dict[str, Any]],
-        options: dict[str, Any],
-        settings: dict[str, Any],
-        arguments: dict[str, Any],
+        messages: list[Settings],
+        options: Settings,
+        settings: Settings,
+        arguments: Settings,
     ) -> list[Any]:
         """The messages; options move to where the client takes them."""
         if wanted := options.pop("response_format", None):
@@ -124,7 +125,7 @@ class ProviderClient:
         settings |= {key: options.pop(key) for key in known}
         return model_messages(messages, images=True)
 
-    async def _client(self, settings: Mapping[str, Any]) -> ChatCompletionClient:
+    async def _client(self, settings: Given) -> ChatCompletionClient:
         """The running loop's client for these settings."""
         made, renamed = _client_class(self._api_type), _RENAMED.get(self._api_type, {})
         given = {renamed.get(key, key): value for key, value in settings.items()}
@@ -148,7 +149,7 @@ class ProviderClient:
         return clients[key]
 
 
-def _as_they_are(messages: list[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
+def _as_they_are(messages: list[Settings], options: Settings) -> list[Any]:
     """Put the chat's own messages into the options; those to count."""
     wanted = options.get("response_format", {})
     if wanted and wanted.get("type") not in ("text", "json_object", "json_schema"):

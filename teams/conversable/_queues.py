@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Coroutine, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -15,11 +15,11 @@ from teams.conversable._gate import all_done
 from teams.conversable._journal import beside
 from teams.conversable._mode import ASYNC, SYNC, Mode
 from teams.conversable._printing import say
-from teams.conversable._protocols import Agent
+from teams.conversable._protocols import Agent, Given, Settings, Work
 
 STARS = "*" * 80
 
-ChatQueue = Sequence[Mapping[str, Any]]
+ChatQueue = Sequence[Given]
 
 
 def initiate_chats(chat_queue: ChatQueue) -> list[ChatResult]:
@@ -55,7 +55,7 @@ async def run_queue(mode: Mode, chat_queue: ChatQueue) -> list[ChatResult]:
     return finished
 
 
-def with_sender(chat_queue: ChatQueue, sender: Agent) -> list[dict[str, Any]]:
+def with_sender(chat_queue: ChatQueue, sender: Agent) -> list[Settings]:
     """Copies of the items, each with a sender."""
     return [{"sender": sender, **item} for item in chat_queue]
 
@@ -65,7 +65,7 @@ def partners_in(chat_queue: ChatQueue) -> list[Agent]:
     return [item[who] for item in chat_queue for who in ("sender", "recipient") if who in item]
 
 
-def _checked(chat_queue: ChatQueue) -> list[dict[str, Any]]:
+def _checked(chat_queue: ChatQueue) -> list[Settings]:
     """Copies of the items; AssertionError if an agent is missing."""
     queue = [dict(item) for item in chat_queue]
     for item in queue:
@@ -83,7 +83,7 @@ def _checked(chat_queue: ChatQueue) -> list[dict[str, Any]]:
     return queue
 
 
-async def _run(mode: Mode, item: dict[str, Any], earlier: Sequence[ChatResult]) -> ChatResult:
+async def _run(mode: Mode, item: Settings, earlier: Sequence[ChatResult]) -> ChatResult:
     arguments = dict(item)
     sender: ChatsMixin = arguments.pop("sender")
     own: Any = arguments.get("carryover") or []
@@ -95,7 +95,7 @@ async def _run(mode: Mode, item: dict[str, Any], earlier: Sequence[ChatResult]) 
     return await mode.call(sender.initiate_chat, sender.a_initiate_chat, **arguments)
 
 
-def _print_heading(sender: Agent, arguments: Mapping[str, Any]) -> None:
+def _print_heading(sender: Agent, arguments: Given) -> None:
     silent = getattr(sender, "silent", None)
     if arguments.get("silent") if silent is None else silent:
         return
@@ -106,13 +106,13 @@ def _print_heading(sender: Agent, arguments: Mapping[str, Any]) -> None:
     say(f"\n{STARS}")
 
 
-def _prerequisites(item: Mapping[str, Any]) -> Sequence[Any]:
+def _prerequisites(item: Given) -> Sequence[Any]:
     return item.get("prerequisites") or ()
 
 
-def _ordered(items: Mapping[Hashable, dict[str, Any]]) -> list[dict[str, Any]]:
+def _ordered(items: Mapping[Hashable, Settings]) -> list[Settings]:
     """Items, each after its prerequisites; none if that can't be."""
-    placed: dict[Hashable, dict[str, Any]] = {}
+    placed: dict[Hashable, Settings] = {}
     waiting = dict(items)
     while waiting:
         ready = [
@@ -127,7 +127,7 @@ def _ordered(items: Mapping[Hashable, dict[str, Any]]) -> list[dict[str, Any]]:
     return list(placed.values())
 
 
-async def _overlapping(ordered: Iterable[dict[str, Any]]) -> dict[Any, ChatResult]:
+async def _overlapping(ordered: Iterable[Settings]) -> dict[Any, ChatResult]:
     """Run ordered chats, each as soon as what it needs is done.
 
     Two chats of the same two agents share their conversation: they follow each other.
@@ -144,7 +144,7 @@ async def _overlapping(ordered: Iterable[dict[str, Any]]) -> dict[Any, ChatResul
     return dict(zip(tasks, all_done([task.result() for task in tasks.values()]), strict=True))
 
 
-async def _asking_last(chat: Coroutine[Any, Any, ChatResult]) -> ChatResult | InputRequired:
+async def _asking_last(chat: Work[ChatResult]) -> ChatResult | InputRequired:
     """Let the chats beside one that waits for a person go on."""
     try:
         return await chat
@@ -153,7 +153,7 @@ async def _asking_last(chat: Coroutine[Any, Any, ChatResult]) -> ChatResult | In
 
 
 async def _run_after(
-    item: dict[str, Any],
+    item: Settings,
     needed: Sequence[asyncio.Task[ChatResult | InputRequired]],
     before: asyncio.Task[ChatResult | InputRequired] | None,
 ) -> ChatResult:

@@ -13,12 +13,12 @@ from teams.conversable._errors import SenderRequired
 from teams.conversable._journal import inside, step
 from teams.conversable._messages import Message
 from teams.conversable._mode import Mode, forms
-from teams.conversable._protocols import Agent, Sent
+from teams.conversable._protocols import Agent, Function, Sent
 from teams.conversable._state import AgentState
 
-ReplyFunction = Callable[..., Any]
+ReplyFunction = Function
 
-Trigger = type[Any] | str | Agent | Callable[[Any], Any] | list[Any] | None
+Trigger = type[object] | str | Agent | Callable[[Any], Any] | list[Any] | None
 ANYONE: list[Any] = [Agent, None]
 """Trigger of the built-in functions."""
 
@@ -45,13 +45,13 @@ class Reply:
     width: int = 1
     """Positions that the entry takes: AG2 counts two for a step of two forms."""
 
-    config: Any = None
-    reset_config: Callable[[Any], Any] | None = None
+    config: object = None
+    reset_config: Function | None = None
     ignore_async_in_sync_chat: bool = False
     partners: Sequence[Agent] = ()
     """Agents of the nested chats that the entry runs by itself."""
 
-    first_config: Any = field(init=False)
+    first_config: object = field(init=False)
 
     def __post_init__(self) -> None:
         _check_trigger(self.trigger)
@@ -87,7 +87,7 @@ class RepliesMixin(AgentState):
     _replies: list[Reply]
     _pairs: dict[ReplyFunction, tuple[ReplyFunction, ReplyFunction]]
     _default_auto_reply: str | Message | None
-    _hooks: dict[str, list[Callable[..., Any]]]
+    _hooks: dict[str, list[Function]]
 
     def _begin_replies(self, steps: Sequence[tuple[ReplyFunction, ReplyFunction, int]]) -> None:
         """Fill the table with the built-in steps."""
@@ -100,8 +100,8 @@ class RepliesMixin(AgentState):
         trigger: Trigger,
         reply_func: ReplyFunction,
         position: int = 0,
-        config: Any | None = None,
-        reset_config: Callable[[Any], Any] | None = None,
+        config: object = None,
+        reset_config: Function | None = None,
         *,
         ignore_async_in_sync_chat: bool = False,
         remove_other_reply_funcs: bool = False,
@@ -173,7 +173,7 @@ class RepliesMixin(AgentState):
     generate_reply, a_generate_reply = forms(_generate_reply)
 
     async def _outcome(
-        self, mode: Mode, entry: Reply, sender: Agent | None, reply: Callable[[], Any]
+        self, mode: Mode, entry: Reply, sender: Agent | None, reply: Function
     ) -> Any:
         """Outcome of a function; PASSED_OVER without a match."""
 
@@ -205,7 +205,7 @@ class RepliesMixin(AgentState):
             messages[-1]["content"] = last
         return messages if processed is None else processed
 
-    def register_hook(self, hookable_method: str, hook: Callable[..., Any]) -> None:
+    def register_hook(self, hookable_method: str, hook: Function) -> None:
         """Add a hook to the list of a hookable method."""
         if hookable_method not in self._hooks:
             raise AssertionError(f"{hookable_method} is not a hookable method.")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from teams._base.malformed import malformed_is_value_error
-from teams.conversable._protocols import Agent
+from teams.conversable._protocols import Agent, Given, Settings
 from teams.conversable._state import AgentState
 
 TYPE = "ConversableAgentState"
@@ -22,7 +22,7 @@ _TABLES = {
 """Key in the state, and the attribute: a dict by partner."""
 
 
-def save_agent(agent: AgentState) -> dict[str, Any]:
+def save_agent(agent: AgentState) -> Settings:
     """The whole state of an agent.
 
     Raises ValueError for two partners of one name, TypeError for what is not JSON data.
@@ -32,7 +32,7 @@ def save_agent(agent: AgentState) -> dict[str, Any]:
     return json_copy(state, f"state of agent {agent.name!r}")
 
 
-def save_standing(agent: AgentState) -> dict[str, Any]:
+def save_standing(agent: AgentState) -> Settings:
     """The state without the conversations."""
     client = agent.client
     usage = client and [client.actual_usage_summary, client.total_usage_summary]
@@ -46,7 +46,7 @@ def save_standing(agent: AgentState) -> dict[str, Any]:
     }
 
 
-def load_agent(agent: AgentState, state: Mapping[str, Any], partners: Iterable[Agent]) -> None:
+def load_agent(agent: AgentState, state: Given, partners: Iterable[Agent]) -> None:
     """Take over a state; partners not given are met later."""
     with malformed_is_value_error(f"agent {agent.name!r}"):
         if state["type"] != TYPE:
@@ -54,7 +54,7 @@ def load_agent(agent: AgentState, state: Mapping[str, Any], partners: Iterable[A
         load_standing(agent, state, partners)
 
 
-def load_standing(agent: AgentState, state: Mapping[str, Any], partners: Iterable[Agent]) -> None:
+def load_standing(agent: AgentState, state: Given, partners: Iterable[Agent]) -> None:
     """Take over what `save_standing` returned, or the whole state."""
     known: dict[str, Agent | None] = {each.name: each for each in partners}
     known[""] = None
@@ -71,9 +71,9 @@ def load_standing(agent: AgentState, state: Mapping[str, Any], partners: Iterabl
 
 
 def _load_table(
-    agent: AgentState, key: str, saved: dict[str, Any], known: Mapping[str, Agent | None]
+    agent: AgentState, key: str, saved: Settings, known: Mapping[str, Agent | None]
 ) -> None:
-    table: dict[Any, Any] = getattr(agent, _TABLES[key])
+    table: dict[Agent | None, Any] = getattr(agent, _TABLES[key])
     before = dict(table)
     table.clear()
     for name in [name for name in saved if name in known]:
@@ -85,9 +85,9 @@ def _load_table(
     agent._unmet[_TABLES[key]] = saved
 
 
-def _by_name(agent: AgentState, key: str) -> dict[str, Any]:
-    table: Mapping[Agent | None, Any] = getattr(agent, _TABLES[key])
-    named: dict[str, Any] = {}
+def _by_name(agent: AgentState, key: str) -> Settings:
+    table: Mapping[Agent | None, object] = getattr(agent, _TABLES[key])
+    named: Settings = {}
     for partner, value in table.items():
         name = "" if partner is None else partner.name
         if name in named:
@@ -99,7 +99,7 @@ def _by_name(agent: AgentState, key: str) -> dict[str, Any]:
     return {**agent._unmet.get(_TABLES[key], {}), **named}
 
 
-def json_copy(value: Any, what: str) -> Any:
+def json_copy(value: object, what: str) -> Any:
     """A copy through JSON; TypeError for anything that is not JSON data."""
     try:
         return json.loads(json.dumps(value))

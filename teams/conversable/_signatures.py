@@ -6,18 +6,18 @@ import re
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from teams._tools.signature import function_name
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Function, Message
 from teams.conversable._state import AgentState
 from teams.conversable._tool_schema import tool_schema
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Function)
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
-_registered: weakref.WeakKeyDictionary[Callable[..., Any], Message] = weakref.WeakKeyDictionary()
+_registered: weakref.WeakKeyDictionary[Function, Message] = weakref.WeakKeyDictionary()
 """Name and description that decorators gave a function, for those around them."""
 
 
@@ -86,9 +86,7 @@ class SignaturesMixin(AgentState):
         return register
 
 
-def remembered(
-    function: Callable[..., Any], *, name: str | None, description: str | None = None
-) -> Message:
+def remembered(function: Function, *, name: str | None, description: str | None = None) -> Message:
     """Name and description, also those of decorators nearer to the function."""
     known = _registered.setdefault(function, {"name": function_name(function)})
     known |= {"name": name} if name else {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from teams.conversable._cache import AbstractCache
 from teams.conversable._human_input import HumanInputMode
-from teams.conversable._protocols import Agent, Message
+from teams.conversable._protocols import Agent, Message, Settings
 from teams.conversable._wrapper import OpenAIWrapper
 
 
@@ -17,7 +17,7 @@ class AgentState:
     """Name, conversations, limits and switches of an agent."""
 
     human_input_mode: HumanInputMode
-    context_variables: dict[str, Any]
+    context_variables: Settings
     llm_config: Any
     client: OpenAIWrapper | None
     client_cache: AbstractCache | None
@@ -27,12 +27,12 @@ class AgentState:
     _description: str
     _oai_system_message: list[Message]
     _oai_messages: dict[Agent, list[Message]]
-    _is_termination_msg: Callable[[Message], Any]
+    _is_termination_msg: Callable[[Message], object]
     _human_input: list[str]
     _counters: defaultdict[Agent | None, int]
     _limit: int
     _limits: dict[Agent, int]
-    _unmet: dict[str, dict[str, Any]]
+    _unmet: dict[str, Settings]
     """By attribute, what a loaded state has of partners not met yet."""
 
     @property
@@ -69,6 +69,12 @@ class AgentState:
             if agent.name in waiting:
                 getattr(self, attribute)[agent] = waiting.pop(agent.name)
         return self._oai_messages.setdefault(agent, [])
+
+    def _given(self, messages: list[Message] | None, sender: Agent | None) -> list[Message]:
+        """The messages, or those exchanged with the sender."""
+        if messages is not None:
+            return messages
+        return [] if sender is None else self._conversation(sender)
 
     def chat_messages_for_summary(self, agent: Agent) -> list[Message]:
         """Conversation that a summary is made of."""
@@ -108,19 +114,19 @@ class AgentState:
             for messages in self._oai_messages.values():
                 del messages[: _first_kept(messages, nr_messages_to_preserve)]
 
-    def get_context(self, key: str, default: Any = None) -> Any:
+    def get_context(self, key: str, default: object = None) -> Any:
         """Context variable, or the default."""
         return self.context_variables.get(key, default)
 
-    def set_context(self, key: str, value: Any) -> None:
+    def set_context(self, key: str, value: object) -> None:
         """Set a context variable."""
         self.context_variables[key] = value
 
-    def update_context(self, context_variables: dict[str, Any]) -> None:
+    def update_context(self, context_variables: Settings) -> None:
         """Set context variables."""
         self.context_variables.update(context_variables)
 
-    def pop_context(self, key: str, default: Any = None) -> Any:
+    def pop_context(self, key: str, default: object = None) -> Any:
         """Remove a context variable, and return it or the default."""
         return self.context_variables.pop(key, default)
 

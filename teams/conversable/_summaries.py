@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from teams.conversable._messages import content_text
 from teams.conversable._mode import Mode
 from teams.conversable._model_messages import spread_tool_responses
-from teams.conversable._protocols import Agent
+from teams.conversable._protocols import Agent, Function, Given, Settings
 from teams.conversable._state import AgentState
 from teams.models._errors import BadRequest
 
@@ -18,7 +17,7 @@ DEFAULT_SUMMARY_PROMPT = (
     "If the intended request is NOT properly addressed, please point it out."
 )
 REFLECTION = "reflection_with_llm"
-SummaryMethod = str | Callable[..., Any] | None
+SummaryMethod = str | Function | None
 
 
 def check_summary(method: SummaryMethod, sender: Agent, recipient: Agent) -> None:
@@ -48,7 +47,7 @@ async def summarise(
     sender: Agent,
     recipient: Agent,
     method: SummaryMethod,
-    arguments: Mapping[str, Any],
+    arguments: Given,
 ) -> Any:
     """Summary of the chat between two agents."""
     if method is None:
@@ -66,9 +65,7 @@ async def summarise(
         return ""
 
 
-async def _reflect(
-    mode: Mode, sender: Agent, recipient: Agent, arguments: Mapping[str, Any]
-) -> Any:
+async def _reflect(mode: Mode, sender: Agent, recipient: Agent, arguments: Given) -> Any:
     """Summary that a model makes of the conversation."""
     prompt = arguments.get("summary_prompt")
     prompt = DEFAULT_SUMMARY_PROMPT if prompt is None else prompt
@@ -82,7 +79,7 @@ async def _reflect(
         return ""
     one: Any = recipient if isinstance(recipient, AgentState) else sender
     history = one.chat_messages_for_summary(sender if one is recipient else recipient)
-    request: dict[str, Any] = {
+    request: Settings = {
         "messages": [*spread_tool_responses(history), {"role": role, "content": prompt}],
         "cache": agent.client_cache,
         "agent": agent,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -32,7 +32,7 @@ from teams.conversable._components import (
     load_member,
 )
 from teams.conversable._durable import Done, DurableRun
-from teams.conversable._protocols import Agent, Message
+from teams.conversable._protocols import Agent, Given, Message, Settings
 from teams.conversable._queues import ChatQueue, a_initiate_chats, partners_in, with_sender
 from teams.conversable._saving import json_copy
 
@@ -122,7 +122,7 @@ class _ChatTeam(Team):
         stream = self._drive(token, messages if output_task_messages else [])
         return RunStream(stream, cancellation_token, self.abandon_turn, opening=opening)
 
-    def begin_stream(self, message: Any) -> AsyncGenerator[Output, None]:
+    def begin_stream(self, message: object) -> AsyncGenerator[Output, None]:
         """Run with a first message of any kind that a chat takes."""
 
         async def opening() -> None:
@@ -218,15 +218,15 @@ class _ChatTeam(Team):
     async def resume(self) -> None:
         """See `pause`."""
 
-    async def save_state(self) -> Mapping[str, Any]:
+    async def save_state(self) -> Given:
         state = self._run.save()
-        manager: dict[str, Any] = {
+        manager: Settings = {
             "type": "ConversableChatManagerState",
             "version": "1.0.0",
             "message_thread": [],
             "run": {**self._standing(), "chat": state["run"]},
         }
-        places: dict[str, Any] = {
+        places: Settings = {
             name: {"type": "ChatAgentContainerState", "agent_state": saved, "message_buffer": []}
             for name, saved in state["agents"].items()
         }
@@ -236,7 +236,7 @@ class _ChatTeam(Team):
             "agent_states": {**places, MANAGER: manager},
         }
 
-    def _standing(self) -> dict[str, Any]:
+    def _standing(self) -> Settings:
         message = json_copy(self._message, f"first message of {self.name!r}")
         return {
             "message": message,
@@ -246,18 +246,18 @@ class _ChatTeam(Team):
             **({} if self._half is None else {"half": [*self._half]}),
         }
 
-    async def load_state(self, state: Mapping[str, Any]) -> None:
+    async def load_state(self, state: Given) -> None:
         with malformed_is_value_error(f"team {self.name!r}"):
             states = dict(state["agent_states"])
             manager = states.pop(MANAGER)
-            run: dict[str, Any] = manager.get("run") or {}
+            run: Settings = manager.get("run") or {}
             agents = {name: place["agent_state"] for name, place in states.items()}
             self._run.load(agents, run.get("chat"))
             self._load_standing(run)
             told = MessageFactory.of([]).create_all(manager["message_thread"])
             self.add_messages([each for each in told if isinstance(each, BaseChatMessage)])
 
-    def _load_standing(self, run: Mapping[str, Any]) -> None:
+    def _load_standing(self, run: Given) -> None:
         self._message, self._continues = run.get("message"), run.get("continues", False)
         self._joined, self._echoes = [*run.get("joined", ())], run.get("echoes", False)
         half = run.get("half")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -15,9 +15,10 @@ from teams._base.threads import is_async
 from teams._base.tool_call import check_arguments
 from teams._base.whole_text import whole_texts
 from teams._tools.signature import type_hints, unwrap
+from teams.conversable._protocols import Function, Given, Settings
 
 
-def read_arguments(given: Any) -> dict[str, Any]:
+def read_arguments(given: str | Given | None) -> Settings:
     """Parse a call's arguments; its strings may contain raw newlines and tabs.
 
     ValueError for anything but a JSON object of a moderate size.
@@ -32,7 +33,7 @@ def read_arguments(given: Any) -> dict[str, Any]:
     return whole_texts({**arguments})
 
 
-def for_execution(function: Callable[..., Any]) -> Callable[..., Any]:
+def for_execution(function: Function) -> Function:
     """Wrap a function: it takes dicts for models, and returns text."""
     readers = {
         name: TypeAdapter[Any](hint)
@@ -40,7 +41,7 @@ def for_execution(function: Callable[..., Any]) -> Callable[..., Any]:
         if name != "return" and _has_model(hint)
     }
 
-    def read(given: Mapping[str, Any]) -> dict[str, Any]:
+    def read(given: Given) -> Settings:
         return {
             name: readers[name].validate_python(value)
             if name in readers and isinstance(value, dict)
@@ -59,7 +60,7 @@ def for_execution(function: Callable[..., Any]) -> Callable[..., Any]:
     return a_call if is_async(unwrap(function)) else call
 
 
-def as_text(result: Any) -> str:
+def as_text(result: object) -> str:
     """The result of a function, as a model reads it."""
     match result:
         case str():
@@ -70,7 +71,7 @@ def as_text(result: Any) -> str:
             return json.dumps(result, ensure_ascii=False, default=to_jsonable_python)
 
 
-def _has_model(hint: Any) -> bool:
+def _has_model(hint: object) -> bool:
     """True for a pydantic model, described or as one of several."""
     match get_origin(hint):
         case None:

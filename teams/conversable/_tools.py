@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -14,31 +12,31 @@ from teams._contract.turn_record import LEFT_OUT
 from teams._run.run import largest_result
 from teams._tools.result_size import fit_text
 from teams._tools.signature import function_name, unwrap
-from teams.conversable._facade import run_to_end
+from teams.conversable._facade import run_to_end, run_unsuspended
 from teams.conversable._gate import check_ungated, run_calls
-from teams.conversable._mode import Mode, forms
+from teams.conversable._mode import ASYNC, SYNC, Mode, forms
 from teams.conversable._printing import say
-from teams.conversable._protocols import Message
+from teams.conversable._protocols import Agent, Function, Message
 from teams.conversable._signatures import SignaturesMixin, check_name, remembered, warn_overridden
 from teams.conversable._tool_values import for_execution, read_arguments
 
 Messages = list[Message] | None
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Function)
 
 
 class ToolsMixin(SignaturesMixin):
     """Functions and tools of a ConversableAgent."""
 
-    _function_map: dict[str, Callable[..., Any]]
+    _function_map: dict[str, Function]
 
-    def _begin_tools(self, function_map: Mapping[str, Callable[..., Any]] | None) -> None:
+    def _begin_tools(self, function_map: Mapping[str, Function] | None) -> None:
         """Take the constructor's argument."""
         for name in function_map or ():
             check_name(name)
         self._function_map = {**(function_map or {})}
 
     @property
-    def function_map(self) -> dict[str, Callable[..., Any]]:
+    def function_map(self) -> dict[str, Function]:
         """The functions that the agent executes, by name."""
         return self._function_map
 
@@ -47,7 +45,7 @@ class ToolsMixin(SignaturesMixin):
         names = [name] if isinstance(name, str) else name
         return all(each in self._function_map for each in names)
 
-    def register_function(self, function_map: dict[str, Callable[..., Any] | None]) -> None:
+    def register_function(self, function_map: dict[str, Function | None]) -> None:
         """Add functions, or remove those whose value is None."""
         for name in function_map:
             check_name(name)
@@ -83,46 +81,34 @@ class ToolsMixin(SignaturesMixin):
 
         A coroutine function is called, but not awaited: see `a_execute_function`.
         """
-        call = self._prepared(func_call)
-        if isinstance(call, str):
-            return False, _result(func_call, call)
-        say(f"\n>>>>>>>> EXECUTING FUNCTION {func_call['name']}...")
+        return run_unsuspended(self._execute_function(SYNC, func_call, verbose))
+
+    async def a_execute_function(self, func_call: Message) -> tuple[bool, Message]:
+        """Execute a call of a coroutine function, or of a plain one."""
+        return await self._execute_function(ASYNC, func_call)
+
+    async def _execute_function(
+        self, mode: Mode, func_call: Message, verbose: bool = False
+    ) -> tuple[bool, Message]:
+        name = func_call.get("name", "")
+        function = self._function_map.get(name)
+        if function is None:
+            return False, _result(func_call, f"Error: Function {name} not found.")
         try:
-            outcome = True, _result(func_call, call())
+            arguments = read_arguments(func_call.get("arguments"))
+        except ValueError as error:
+            told = f"Error: {error}\n The argument must be in JSON format."
+            return False, _result(func_call, told)
+        say(f"\n>>>>>>>> EXECUTING {'ASYNC ' if mode.is_async else ''}FUNCTION {name}...")
+        try:
+            outcome = True, _result(func_call, await mode.settle(function(**arguments)))
         except InputRequired:
             raise
         except Exception as error:
             outcome = False, _result(func_call, f"Error: {error}")
         if verbose:
-            say(f"\nArguments: {call.keywords}\nResult:\n{outcome[1]['content']}")
+            say(f"\nArguments: {arguments}\nResult:\n{outcome[1]['content']}")
         return outcome
-
-    async def a_execute_function(self, func_call: Message) -> tuple[bool, Message]:
-        """Execute a call of a coroutine function, or of a plain one."""
-        call = self._prepared(func_call)
-        if isinstance(call, str):
-            return False, _result(func_call, call)
-        say(f"\n>>>>>>>> EXECUTING ASYNC FUNCTION {func_call['name']}...")
-        try:
-            content = call()
-            if inspect.isawaitable(content):
-                content = await content
-            return True, _result(func_call, content)
-        except InputRequired:
-            raise
-        except Exception as error:
-            return False, _result(func_call, f"Error: {error}")
-
-    def _prepared(self, func_call: Message) -> functools.partial[Any] | str:
-        """The function with its arguments, or an error text."""
-        name = func_call.get("name", "")
-        function = self._function_map.get(name)
-        if function is None:
-            return f"Error: Function {name} not found."
-        try:
-            return functools.partial(function, **read_arguments(func_call.get("arguments")))
-        except ValueError as error:
-            return f"Error: {error}\n The argument must be in JSON format."
 
     def _run_calls(self, asked: Sequence[Message]) -> list[Message]:
         """Results of the calls of a message, one after the other."""
@@ -140,7 +126,11 @@ class ToolsMixin(SignaturesMixin):
         return await run_calls(self, asked)
 
     async def _generate_function_call_reply(
-        self, mode: Mode, messages: Messages = None, sender: Any = None, config: Any = None
+        self,
+        mode: Mode,
+        messages: Messages = None,
+        sender: Agent | None = None,
+        config: object = None,
     ) -> tuple[bool, Message | None]:
         """The result of the last message's `function_call`."""
         asked = self._asked("function_call", messages, sender)
@@ -153,21 +143,25 @@ class ToolsMixin(SignaturesMixin):
     )
 
     async def _generate_tool_calls_reply(
-        self, mode: Mode, messages: Messages = None, sender: Any = None, config: Any = None
+        self,
+        mode: Mode,
+        messages: Messages = None,
+        sender: Agent | None = None,
+        config: object = None,
     ) -> tuple[bool, Message | None]:
         """The results of the last message's `tool_calls`."""
         asked = self._asked("tool_calls", messages, sender)
         if not asked:
             return False, None
-        given = self._oai_messages[sender] if messages is None else messages
+        given = self._given(messages, sender)
         results = await mode.call(self._run_calls, self._a_run_calls, asked)
         return True, _tool_reply(asked, results, given[-1].get("left_out") or 0)
 
     generate_tool_calls_reply, a_generate_tool_calls_reply = forms(_generate_tool_calls_reply)
 
-    def _asked(self, key: str, messages: Messages, sender: Any) -> list[Message]:
+    def _asked(self, key: str, messages: Messages, sender: Agent | None) -> list[Message]:
         """Calls of the last message, in the shape of `tool_calls`."""
-        given = self._oai_messages.get(sender) if messages is None else messages
+        given = self._given(messages, sender)
         asked = given[-1].get(key) if given else None
         if not asked:
             return []
@@ -175,7 +169,7 @@ class ToolsMixin(SignaturesMixin):
 
 
 def register_function(
-    f: Callable[..., Any],
+    f: Function,
     *,
     caller: ToolsMixin,
     executor: ToolsMixin,
@@ -188,7 +182,7 @@ def register_function(
     executor.register_for_execution(name=name)(f)
 
 
-def _result(func_call: Message, content: Any) -> Message:
+def _result(func_call: Message, content: object) -> Message:
     return {"name": func_call.get("name", ""), "role": "function", "content": content}
 
 

@@ -1,19 +1,26 @@
-"""Usage of models, with and without answers out of a cache."""
+"""Usage of models, with and without cached answers, and prices."""
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from functools import cache
+from typing import Any, NamedTuple, cast
 
+from teams._base.prices import listed_model
 from teams._base.whole_text import whole_text
 from teams.conversable._printing import IOStream
+from teams.conversable._protocols import Given, Settings
 from teams.models._edge import token_count
 
-Summary = dict[str, Any]
+logger = logging.getLogger("teams")
+
+Summary = Settings
 """{"total_cost": cost, model: {"cost", "prompt_tokens", ...}}."""
 
 COUNTED = ("cost", "prompt_tokens", "completion_tokens", "total_tokens")
+_SELLERS: Mapping[str, str] = {"azure": "azure", "anthropic": "anthropic", "bedrock": "aws"}
 _WORDS = {"actual": "excluding", "total": "including"}
 _BOTH = (
     "All completions are non-cached: the total cost with cached completions is the same as actual "
@@ -21,7 +28,7 @@ _BOTH = (
 )
 
 
-def add_usage(summary: Summary | None, usage: Mapping[str, Any] | None) -> Summary | None:
+def add_usage(summary: Summary | None, usage: Given | None) -> Summary | None:
     """The summary with an answer's usage, if that is told in full."""
     if not usage or any(usage.get(key) is None for key in ("model", *COUNTED)):
         return summary
@@ -35,7 +42,7 @@ def _cost(claim: object) -> float:
     return cast("float", claim) if is_cost else 0
 
 
-def merge_usage(summary: Summary | None, other: Mapping[str, Any]) -> Summary:
+def merge_usage(summary: Summary | None, other: Given) -> Summary:
     """The sum of two summaries."""
     merged: Summary = {"total_cost": 0, **(summary or {})}
     merged["total_cost"] += other["total_cost"]
@@ -90,3 +97,40 @@ def _print_summary(summary: Summary | None, mode: str) -> None:
         if model != "total_cost":
             told = ", ".join(f"{key}: {round(counts[key], 5)}" for key in COUNTED)
             say(f"* Model '{model}': {told}", flush=True)
+
+
+class Price(NamedTuple):
+    """Prices of 1,000 tokens."""
+
+    prompt: float
+    completion: float
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """The cost of one answer."""
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1000
+
+
+def parse_price(given: object) -> Price:
+    """The price of an entry: [prompt, completion], or one number for both."""
+    match given:
+        case int() | float():
+            return Price(float(given), float(given))
+        case [int() | float() as prompt, int() | float() as completion]:
+            return Price(float(prompt), float(completion))
+        case _:
+            raise ValueError(
+                f"The price {given!r} is neither a number nor [prompt, completion], for 1,000 "
+                "tokens."
+            )
+
+
+@cache
+def listed_price(provider: str, model: str, *, warns: bool = True) -> Price:
+    """The price in the catalog; others count as 0, with a warning."""
+    if provider == "ollama":
+        return Price(0.0, 0.0)
+    if (found := listed_model(model, provider_id=_SELLERS.get(provider))) is not None:
+        return Price((found.read or 0) / 1000, (found.written or 0) / 1000)
+    log = logger.warning if warns else logger.debug
+    log("The price of the model %s is not known: give `price`. It counts as 0.", model)
+    return Price(0.0, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -14,9 +14,9 @@ from teams.conversable._facade import run_to_end
 from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import ModelCall, merge_entries
 from teams.conversable._model_messages import fill_templates
-from teams.conversable._prices import parse_price
+from teams.conversable._protocols import Function, Given, Settings
 from teams.conversable._providers import ProviderClient
-from teams.conversable._usage import COUNTED, Summary, add_usage, print_usage
+from teams.conversable._usage import COUNTED, Summary, add_usage, parse_price, print_usage
 from teams.models._errors import ModelError, ModelRefused, ModelTimeout
 
 logger = logging.getLogger("teams")
@@ -30,7 +30,7 @@ class ModelClient(Protocol):
 
     RESPONSE_USAGE_KEYS: ClassVar[Sequence[str]] = ("model", *COUNTED)
 
-    def create(self, params: dict[str, Any]) -> Any:
+    def create(self, params: Settings) -> Any:
         """The response to a request: its options and `model_client_cls`."""
         ...
 
@@ -43,7 +43,7 @@ class ModelClient(Protocol):
         ...
 
     @staticmethod
-    def get_usage(response: Any) -> dict[str, Any] | None:
+    def get_usage(response: Any) -> Settings | None:
         """Values by RESPONSE_USAGE_KEYS; a response without them is not counted."""
         ...
 
@@ -51,7 +51,7 @@ class ModelClient(Protocol):
 class _Entry:
     """One entry of the config list and its client."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.custom: str | None = settings.get("model_client_cls")
         self.client: Any = None
@@ -85,15 +85,13 @@ class OpenAIWrapper:
     without (`actual_usage_summary`) and with answers out of a cache (`total_usage_summary`).
     """
 
-    def __init__(
-        self, *, config_list: list[dict[str, Any]] | None = None, **base_config: Any
-    ) -> None:
+    def __init__(self, *, config_list: list[Settings] | None = None, **base_config: Any) -> None:
         self.actual_usage_summary: Summary | None = None
         self.total_usage_summary: Summary | None = None
         self._entries: list[_Entry] = []
         self.reconfigure({**base_config, "config_list": config_list})
 
-    def reconfigure(self, config: Mapping[str, Any]) -> None:
+    def reconfigure(self, config: Given) -> None:
         """Take another config; registered clients and the usage so far stay."""
         known = [(each.custom, each.client) for each in self._entries if each.custom]
         self._entries = [_Entry(settings) for settings in merge_entries(config)]
@@ -103,7 +101,7 @@ class OpenAIWrapper:
                 known.remove(match)
                 entry.client = match[1]
 
-    def register_model_client(self, model_client_cls: type[Any], **kwargs: Any) -> None:
+    def register_model_client(self, model_client_cls: Function, **kwargs: object) -> None:
         """Make the first placeholder that names the class a client: cls(entry, **kwargs)."""
         name = model_client_cls.__name__
         named = [entry for entry in self._entries if entry.custom == name]
@@ -193,7 +191,7 @@ class OpenAIWrapper:
             )
 
 
-def _call(entry: _Entry, config: Mapping[str, Any]) -> ModelCall:
+def _call(entry: _Entry, config: Given) -> ModelCall:
     settings = {**entry.settings, **config}
     settings["messages"] = fill_templates(
         settings.get("messages", ()),

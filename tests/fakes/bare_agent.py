@@ -21,6 +21,7 @@ class Bare(ToolsMixin, CodeMixin):
         self._name = "bare"
         self.llm_config = llm_config
         self._oai_messages: Any = {}
+        self._unmet = {}
         self._begin_tools(function_map)
         self._begin_code(code)
 

@@ -23,7 +23,7 @@ from textual.content import Content
 from gateway.base.patterns import matches_whole
 from gateway.migrate.rewrite import rewrite
 from gateway.render.markdown import ANY, markdown
-from teams.conversable._prices import listed_price
+from teams.conversable._usage import listed_price
 from teams.memory.canvas import TextCanvas
 from teams.models._tokens import text_counter
 from teams.utils import schema_to_pydantic_model

@@ -14,6 +14,7 @@ import pytest
 
 from teams._base.code import CodeBlock
 from teams.code_executors.local import LocalCommandLineCodeExecutor
+from teams.conversable._bridge import TheTeam
 from tests.fakes.bare_agent import Bare
 
 
@@ -181,11 +182,11 @@ class TestReply:
         )
 
     def test_the_conversation_with_the_sender(self):
-        made, sender = agent(), object()
+        made, sender = agent(), TheTeam()
         made._oai_messages[sender] = [HELLO]
 
         assert made.generate_code_execution_reply(sender=sender)[0]
-        assert made.generate_code_execution_reply(sender=object()) == (False, None)
+        assert made.generate_code_execution_reply(sender=TheTeam()) == (False, None)
 
     async def test_no_code_and_code_that_is_off(self):
         text = [{"role": "user", "content": "text"}]

@@ -27,6 +27,7 @@ class Bare(ModelMixin):
     def __init__(self, llm_config: Any, system_message: Any = "Be kind.") -> None:
         self._name = "al"
         self._oai_messages = defaultdict(list)
+        self._unmet = {}
         self._oai_system_message = [{"role": "system", "content": system_message}]
         self._begin_models(llm_config)
 

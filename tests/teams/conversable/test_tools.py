@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from teams._base.tool_call import InputRequired
+from teams.conversable._bridge import TheTeam
 from tests.fakes.bare_agent import Bare, calling
 
 
@@ -169,7 +170,7 @@ class TestFunctionCallReply:
         )
 
     def test_the_conversation_with_the_sender_is_read_where_no_messages_are_given(self):
-        agent, sender = Bare({"add": add}), object()
+        agent, sender = Bare({"add": add}), TheTeam()
         agent._oai_messages[sender] = [{"function_call": call("add", '{"a": 1}')}]
 
         assert agent.generate_function_call_reply(sender=sender) == (True, result("add", 3))
