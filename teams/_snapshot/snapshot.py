@@ -192,7 +192,7 @@ class SnapshotWriter:
     def value(self, path: str, value: Any) -> None:
         """Write a small JSON value, if it changed."""
         data = b"null" if value is None else to_bytes(value)  # most often there is no turn record
-        if self._values.get(path) != data:
+        if self._values.get(path, b"null") != data:
             self._values[path] = self._values_out[path] = data
 
     def llm_message(self, message: LLMMessage) -> Any:

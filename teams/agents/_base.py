@@ -114,22 +114,18 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
                             case Suspension():
                                 waiting = item
                                 break
-                            case ModelClientStreamingChunkEvent():
-                                yield item
                             case _:
-                                items.append(item)
+                                if not isinstance(item, ModelClientStreamingChunkEvent):
+                                    items.append(item)
                                 yield item
                     else:
                         raise RuntimeError(f"Agent {self.name!r} ended without a response.")
             except InputRequired as required:
                 request_id = messages[-1].id if messages else self.name
-                waiting = Suspension(
-                    tuple(required.pending(agent=(self.name,), request_id=request_id))
-                )
+                pending = required.pending(agent=(self.name,), request_id=request_id)
+                waiting = Suspension(tuple(pending))
             # A turn that was unfinished before may have had no use for the new messages any more.
-            messages = [
-                message for message in messages if message.id not in (self.absorbed_ids or {})
-            ]
+            messages = [each for each in messages if each.id not in (self.absorbed_ids or {})]
             if waiting is None and (self.absorbed_ids is None or not messages):
                 self.release_run()
                 yield TaskResult(messages=items)
@@ -173,12 +169,13 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         state = self._state_type().model_dump()
         for field in self._state_fields:
             await field.save(self, state)
-        return state
+        return state if self._half is None else {**state, "half": self._half}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Load a state of ours or AutoGen's; ValueError for anything else."""
         with malformed_is_value_error(f"agent {self.name!r}"):
             loaded = dict(self._state_type.model_validate(state))
+            self._half = loaded.get("half")
             if self._state_fields:
                 types = MESSAGE_TYPES.get() or MessageFactory.of(custom_types(self))
                 for field in self._state_fields:
@@ -224,6 +221,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         if not self._is_described:
             writer.value(path + "state", await self.save_state())
             return
+        writer.value(path + "half", self._half)
         for field in self._state_fields:
             await field.write(self, path, writer)
 
@@ -232,6 +230,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         if state is not None:
             await self.load_state(cast("Mapping[str, Any]", state))
             return
+        self._half = reader.value(path + "half")
         for field in self._state_fields:
             await field.read(self, path, reader)
 

@@ -115,10 +115,10 @@ class Fault:
 
     `hang` says nothing more, `reset` tears the connection, `cut` ends the stream without its end
     mark, `garbage` sends a line that is not JSON, `error` sends an error object within the stream,
-    `ping` sends comments for ever.
+    `limit` a rate limit, `ping` sends comments for ever.
     """
 
-    kind: Literal["hang", "reset", "cut", "garbage", "error", "ping"]
+    kind: Literal["hang", "reset", "cut", "garbage", "error", "limit", "ping"]
     after: int = 0
     text: str = "one two three four"
 

@@ -67,6 +67,11 @@ class FakeOpenAI:
         """Give these answers next, after those not used yet."""
         self._answers.extend(answers)
 
+    def script_anew(self, *answers: Script) -> None:
+        """Give these answers next, in place of those not used yet."""
+        self._answers.clear()
+        self.script(*answers)
+
     def rule(self, *rules: Script) -> None:
         """Try these before the answers given in order."""
         self._rules.extend(rules)
@@ -231,6 +236,17 @@ class FakeOpenAI:
         return web.json_response({"requests": requests, "connections": self.connections})
 
 
+IN_STREAM = {
+    "error": {"message": "The engine is overloaded.", "type": "server_error", "code": None},
+    "limit": {
+        "message": "Rate limit reached.",
+        "type": "rate_limit_error",
+        "code": "rate_limit_exceeded",
+    },
+}
+"""Errors that a stream ends with; over the Responses API, as events."""
+
+
 def _error(failure: Fail) -> web.Response:
     if failure.body is not None:
         return web.Response(status=failure.status, text=failure.body, headers=failure.headers)
@@ -251,10 +267,12 @@ async def _step(reply: Reply) -> None:
 
 async def _break(request: web.Request, fault: Fault) -> web.StreamResponse:
     response = web.StreamResponse()
-    if fault.after or fault.kind in ("cut", "garbage", "error", "ping"):
+    events = _is_response(request.path)
+    if fault.after or fault.kind in ("cut", "garbage", "error", "limit", "ping"):
         response = await _open_stream(request)
         for word in fault.text.split()[: fault.after]:
-            await _send(response, _chunk("gpt-4o", {"content": f"{word} "}))
+            event = {"type": "response.output_text.delta", "delta": f"{word} "}
+            await _send(response, event if events else _chunk("gpt-4o", {"content": f"{word} "}))
     match fault.kind:
         case "hang":
             await asyncio.Event().wait()
@@ -263,9 +281,9 @@ async def _break(request: web.Request, fault: Fault) -> web.StreamResponse:
                 request.transport.abort()
         case "garbage":
             await response.write(b"data: {this is not JSON\n\n")
-        case "error":
-            error = {"message": "The engine is overloaded.", "type": "server_error", "code": None}
-            await _send(response, {"error": error})
+        case "error" | "limit":
+            error = IN_STREAM[fault.kind]
+            await _send(response, {**error, "type": "error"} if events else {"error": error})
         case "ping":
             while True:
                 await response.write(b": still working\n\n")
