@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,24 @@ import pytest
 from gateway.events import BROKE_OFF
 from tests.chaos.campaign.judge import Observation, Sent, judge
 from tests.chaos.campaign.model import Request
-from tests.chaos.campaign.plan import DAY, Begin, Edit, End, Planner, Say
+from tests.chaos.campaign.plan import (
+    DAY,
+    FLAPS,
+    Backup,
+    Begin,
+    Break,
+    Delete,
+    Disturb,
+    Edit,
+    End,
+    Planner,
+    Restore,
+    Say,
+)
 from tests.chaos.campaign.platform import CONTINUE, OFFER, Post
 from tests.chaos.campaign.report import KINDS, Line, Results, explain, table
 from tests.chaos.campaign.run import PLATFORMS
+from tests.chaos.test_campaign import SEEDS
 
 SENT = Sent(Say(1, "ann", "general", 1), "here", at=0.0, step=2, heard=4, versions={1: 2})
 RIGHT = Observation(
@@ -177,6 +192,15 @@ def test_a_seed_is_one_plan_in_which_everything_refers_to_what_was_said(
                 case _:
                     pass
         assert not away
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_the_seeds_that_always_run_have_every_move(platform: str) -> None:
+    steps = [step for seed in SEEDS for step in Planner(seed, platform).plan()]
+    assert {type(step) for step in steps} >= {Backup, Restore, Break, Disturb, Edit, Delete}
+    ways = Counter(step.how for step in steps if isinstance(step, End))
+    assert ways["sever"] >= FLAPS
+    assert ways["lose"]
 
 
 def line(seed: int, **violations: list[str]) -> Line:

@@ -99,7 +99,7 @@ class MessageHandler:
         key, in_thread = await self.find_conversation(parsed)
         author = await self._context.people.author(parsed.sender, parsed.guild)
         going_on = (in_thread and key in begun) or await self._is_participant(
-            parsed, key, in_thread=in_thread
+            parsed, key, me, in_thread=in_thread
         )
         only_answers = False
         if not self._is_addressed(parsed, key, author, in_thread=going_on):
@@ -281,14 +281,20 @@ class MessageHandler:
         )
 
     async def _is_participant(
-        self, parsed: ParsedMessage, key: ConversationKey, *, in_thread: bool
+        self, parsed: ParsedMessage, key: ConversationKey, me: BotIdentity, *, in_thread: bool
     ) -> bool:
-        """True if the bot takes part in the conversation."""
+        """True if the bot takes part there, or made the thread.
+
+        That is so whatever the store has lost, unless the conversation was deleted here.
+        """
         if parsed.answers or not in_thread:
             return bool(parsed.answers)
         known = self._participates.get(str(key))
         if known is None:
             known = await self._host.thread_at(key) is not None
+            if not known and (await self._context.channels.get(parsed.channel)).owner == me.user:
+                limit, made = await self._host.history_limit(key), parsed.channel
+                known = limit.allows(order_key(made), sent_at(made))
             if self._participates.get(str(key)) is None:  # it may have begun meanwhile
                 self._participates.put(str(key), known)
         return known

@@ -131,6 +131,18 @@ async def test_what_a_resumed_session_sends_again_is_offered_too(
         assert [card.referenced for card in cards] == asked
 
 
+async def test_who_writes_on_in_a_thread_of_the_bot_s_own_is_answered_there(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    """The thread is the bot's, whatever the store has lost of it."""
+    async with restored(discord, tmp_path, ["one", "two"]) as (gateway, asked):
+        await wait_caught_up(gateway, offer=2)
+        thread = thread_of(asked[0])
+        await discord.person("alice").says(thread, "and now?")
+        await discord.until(lambda: bot_messages(discord, thread)[1:])
+        assert len(ran) == 3  # the team is told what stands there, and a tool is asked for then
+
+
 async def test_a_click_from_then_is_answered_with_a_sentence(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
