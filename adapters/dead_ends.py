@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import NamedTuple
 
 from gateway.adapter import TELL_AGAIN, AdapterHost, AuthError
@@ -42,6 +43,7 @@ Raises CallRejected where they take no direct messages.
 class _Told(NamedTuple):
     obstacle: Obstacle
     at: float
+    until: float = inf
 
 
 class DeadEnds:
@@ -71,12 +73,13 @@ class DeadEnds:
 
         To be called for people who may use the bot. Best effort: raises nothing but AuthError.
         """
-        told = self._told.setdefault(_place(key, obstacle), {})
+        told, now = self._told.setdefault(_place(key, obstacle), {}), self._clock.time()
         self._bound()
         before = told.get(person)
-        if not person.startswith(self._people) or (before and before.obstacle == obstacle):
+        knows = before and before.obstacle == obstacle and now < before.until
+        if knows or not person.startswith(self._people):
             return
-        told[person] = _Told(obstacle, self._clock.time())
+        told[person] = _Told(obstacle, now)
         text = DEAD_END.format(place=self._mention(key), why=WHY[obstacle])
         try:
             await self._try(key, person, text)
@@ -86,6 +89,7 @@ class DeadEnds:
             told.pop(person, None)
             self._note_untold(error)
         except GatewayError as error:
+            told[person] = _Told(obstacle, now, now + TELL_AGAIN)  # they may take messages then
             self._note_untold(error)
         else:
             self._host.count_dead_end("told")

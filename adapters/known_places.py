@@ -16,10 +16,6 @@ class KnownPlaces:
         self._host = host
         self._told: dict[str, Place] = {}
 
-    def knows(self, key: ConversationKey) -> bool:
-        """True if its place was told."""
-        return place_mark(key) in self._told
-
     async def tell(self, key: ConversationKey, place: Place) -> None:
         """Keep the place of a conversation, unless it is kept already.
 
@@ -27,6 +23,6 @@ class KnownPlaces:
         """
         mark = place_mark(key)
         if self._told.get(mark) != place:
-            self._told[mark] = place
             with suppress(GatewayError):
                 await self._host.mark(key.platform, mark, place.dump())
+                self._told[mark] = place

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import inf
 from time import monotonic
 
 from adapters.awaited_files import AwaitedFiles
@@ -16,7 +17,7 @@ from adapters.discord.connection.message_body import CONTENT, Message, clip
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import BotIdentity, Sender, sent_at, snowflake
 from adapters.discord.conversations.channels import Channels, find_conversation
-from adapters.discord.conversations.threads import MessageTargets
+from adapters.discord.conversations.threads import UNKNOWN_SECONDS, MessageTargets
 from adapters.discord.inbound.author_lookup import AuthorLookup
 from adapters.discord.inbound.files import awaited_files
 from adapters.discord.inbound.parse_messages import (
@@ -72,7 +73,7 @@ class MessageHandler:
         self._host = host
         self._context = context
         self._refused_at = BoundedCache[float](1_000)
-        self._participates = BoundedCache[bool](10_000)
+        self._participates = BoundedCache[float](10_000)  # or when it did not; inf: it does
         self._places = KnownPlaces(host)
 
     async def handle(self, parsed: ParsedMessage, me: BotIdentity) -> Receipt | None:
@@ -194,7 +195,7 @@ class MessageHandler:
 
     async def _note_receipt(self, message: InboundMessage, receipt: Receipt) -> None:
         if receipt.thread:
-            self._participates.put(str(message.key), True)
+            self._participates.put(str(message.key), inf)
             if message.direct:
                 await self._context.targets.keep_direct(message.key, receipt.thread)
             await self._places.tell(message.key, self._place(message))
@@ -289,15 +290,15 @@ class MessageHandler:
         """
         if parsed.answers or not in_thread:
             return bool(parsed.answers)
-        known = self._participates.get(str(key))
-        if known is None:
+        name = str(key)
+        if monotonic() - (self._participates.get(name) or 0.0) > UNKNOWN_SECONDS:
             known = await self._host.thread_at(key) is not None
             if not known and (await self._context.channels.get(parsed.channel)).owner == me.user:
                 limit, made = await self._host.history_limit(key), parsed.channel
                 known = limit.allows(order_key(made), sent_at(made))
-            if self._participates.get(str(key)) is None:  # it may have begun meanwhile
-                self._participates.put(str(key), known)
-        return known
+            at = inf if known else monotonic()
+            self._participates.put(name, max(at, self._participates.get(name) or at))
+        return self._participates.get(name) == inf
 
     async def _build_message(
         self, parsed: ParsedMessage, key: ConversationKey, author: Author, me: BotIdentity

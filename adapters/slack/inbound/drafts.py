@@ -188,8 +188,8 @@ class AuthorLookup:
             answer = await self._calls.read(team, "usergroups.users.list", usergroup=group)
             listed: object = answer.get("users")
             members = frozenset(map(str, listed)) if isinstance(listed, list) else members
-        except GatewayError as error:
-            # Somebody who is in by the group alone is refused until Slack answers.
+        except Refusal as error:
+            # Somebody who is in by the group alone is refused until Slack lets the app ask.
             LOG.warning("the members of the user group %s are not known: %s", group, error)
         self._members[team, group] = (self._clock(), members)
         return members
@@ -227,10 +227,7 @@ class Drafts:
         return self._calls.clients.workspace(team) or Workspace(id=team)
 
     async def author(self, draft: Draft) -> Author:
-        """The author of a draft.
-
-        Raises GatewayError if Slack can't be asked.
-        """
+        """The author of a draft. Raises GatewayError if Slack can't be asked."""
         return await self._people.author(draft)
 
     async def with_author(self, draft: Draft) -> InboundMessage:
@@ -392,10 +389,10 @@ class Drafts:
         """Those who may write there, as far as is known."""
         found: set[str] = set()
         for user in users:
-            author = await self._people.known(key.workspace, user)
-            said = InboundMessage(key=key, author=author) if author else None
-            if said is not None and self._host.allows(said):
-                found.add(user)
+            with contextlib.suppress(GatewayError):
+                author = await self._people.known(key.workspace, user)
+                if author and self._host.allows(InboundMessage(key=key, author=author)):
+                    found.add(user)
         return frozenset(found)
 
     async def _with(

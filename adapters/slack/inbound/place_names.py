@@ -13,7 +13,7 @@ from typing import Any
 
 from adapters.known_places import KnownPlaces
 from adapters.slack.connection.payload import Payload, table_at, text_at
-from adapters.slack.connection.web_api import Calls
+from adapters.slack.connection.web_api import Calls, is_final
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey, InboundMessage, Place
 from gateway.errors import GatewayError
@@ -21,6 +21,7 @@ from gateway.errors import GatewayError
 LOG = logging.getLogger("adapters.slack")
 KNOWN_FOR = 86_400.0
 """Seconds for which a name and a number of members hold."""
+AGAIN = 60.0  # where the call has failed and Slack has not refused it
 
 StartTask = Callable[[Coroutine[Any, Any, None], str], None]
 
@@ -37,8 +38,7 @@ class PlaceNames:
     def note(self, message: InboundMessage) -> None:
         """Have the place of a message named, unless it was lately."""
         key, now = message.key, time.monotonic()
-        asked = self._asked.get((key.workspace, key.channel))
-        if asked is None or now - asked > KNOWN_FOR:
+        if now - self._asked.get((key.workspace, key.channel), -KNOWN_FOR) > KNOWN_FOR:
             self._asked[key.workspace, key.channel] = now
             named = self._places.tell(key, Place(direct=True)) if message.direct else self._ask(key)
             self._start_task(named, "slack place")
@@ -50,6 +50,8 @@ class PlaceNames:
             )
         except GatewayError as error:
             LOG.info("the name of a channel is not known: %s", error)
+            if not is_final(error):
+                self._asked[key.workspace, key.channel] += AGAIN - KNOWN_FOR
             return
         await self._places.tell(key, place_of(table_at(answer, "channel")))
 

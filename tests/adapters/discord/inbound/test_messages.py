@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from adapters.discord.inbound import messages
 from adapters.discord.testing import Delay, DiscordSimulator, ServerError
 from gateway.config.routes import Mention, Route
 from gateway.config.settings import Attachments
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Limits
 from tests.adapters.discord.serving import (
     EVERYWHERE,
@@ -442,6 +444,31 @@ async def test_who_calls_the_team_into_a_thread_brings_what_was_said_there(
     assert first.index("the server is down") < first.index("since noon") < first.index("why?")
     assert 'an earlier message of the conversation by "Bob"' in first
     assert second.count("since noon") == 1
+
+
+async def test_a_thread_that_another_node_has_begun_is_known_some_seconds_later(
+    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "UNKNOWN_SECONDS", 0.0)
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, partial(solo, ScriptedModel("Hm.", "Well."))) as gateway:
+        started = await alice.says(general, "the server is down")
+        thread = await alice.starts_thread(started, "outage")
+        await alice.says(thread, "since noon")
+        await discord.until(lambda: gateway.vitals.ignored["not addressed"] > 1)
+        assert general.guild
+        key = ConversationKey(
+            platform="discord",
+            workspace=str(general.guild.id),
+            channel=str(general.id),
+            root=str(thread.id),
+        )
+        author = Author(id=f"discord:{alice.id}", name="Alice", kind="member")
+        await gateway.accept(InboundMessage(key=key, author=author, text="why?", dedupe=("n2",)))
+        await discord.until(lambda: bot_texts(discord, thread))
+        await alice.says(thread, "and now?")
+        await discord.until(lambda: len(bot_texts(discord, thread)) == 2)
+        await wait_delivered(gateway)
 
 
 async def test_a_thread_that_can_not_be_read_keeps_nobody_from_an_answer(
