@@ -12,16 +12,15 @@ from adapters.discord.testing import Channel, DiscordSimulator, Message
 from benchmarks.gateway.scenarios import Closed
 from benchmarks.gateway.teams import DoNothing
 from benchmarks.platforms.served import (
-    BETWEEN,
-    FIRST,
     PIECES,
     RATE,
     THREADS,
     Figures,
+    Speaking,
     answer,
     served,
     started,
-    timed,
+    time_first,
     until,
 )
 
@@ -44,19 +43,19 @@ async def first(count: int) -> Figures:
     async with DiscordSimulator() as discord:
         general, alice = discord.channel("general"), discord.person("alice")
         person = f"discord:{alice.id}"
-        samples: list[float] = []
-        model = DoNothing(*FIRST, pause=BETWEEN)
+        figures: Figures = {"first": [], "token": []}
+        model = Speaking()
         async with served(adapter(discord), model, person, lambda: discord.gateway.sessions) as it:
             for number in range(count):
                 before = len(discord.calls(*POST))
-                samples.append(
-                    await timed(
-                        lambda number=number: alice.mentions(general, f"question {number}"),
-                        lambda before=before: len(discord.calls(*POST)) > before,
-                    )
+                await time_first(
+                    figures,
+                    model,
+                    lambda number=number: alice.mentions(general, f"question {number}"),
+                    lambda before=before: len(discord.calls(*POST)) > before,
                 )
                 await until(lambda number=number: it.vitals.turns["done"] > number)
-        return {"first": samples}
+        return figures
 
 
 async def start(count: int) -> Figures:

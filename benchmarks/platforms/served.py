@@ -8,15 +8,17 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from benchmarks.gateway.scenarios import new_store
 from benchmarks.gateway.teams import DoNothing, OneTeam, solo
 from gateway.access.authority import Access
 from gateway.adapter import Adapter
 from gateway.gateway import Gateway, Limits
+from teams.models import CreateResult, LLMMessage
 
 Figures = dict[str, list[float]]
 TOKENS = 1000
@@ -32,6 +34,23 @@ health = { port = 0 }
 """
 THREADS = 50
 """Among which the messages of a burst are spread."""
+
+
+class Speaking(DoNothing):
+    """Answers with `FIRST`, and knows when its last answer began."""
+
+    began = 0.0
+
+    def __init__(self) -> None:
+        super().__init__(*FIRST, pause=BETWEEN)
+
+    async def create_stream(
+        self, messages: Sequence[LLMMessage], **_: Any
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        """The pieces in time; the first one at `began`."""
+        self.began = time.perf_counter()
+        async for piece in super().create_stream(messages):
+            yield piece
 
 
 @asynccontextmanager
@@ -98,12 +117,19 @@ async def until(holds: Callable[[], object]) -> None:
             await asyncio.sleep(0.0005)
 
 
-async def timed(ask: Callable[[], Awaitable[object]], answered: Callable[[], object]) -> float:
-    """Seconds from a question to the first sign of its answer."""
+async def time_first(
+    figures: Figures,
+    model: Speaking,
+    ask: Callable[[], Awaitable[object]],
+    answered: Callable[[], object],
+) -> None:
+    """Add the seconds from a question, and from the model's first token, to text of its answer."""
     start = time.perf_counter()
     await ask()
     await until(answered)
-    return time.perf_counter() - start
+    shown = time.perf_counter()
+    figures["first"].append(shown - start)
+    figures["token"].append(shown - model.began)
 
 
 def answer(scenarios: dict[str, Callable[[int], Awaitable[Figures]]]) -> None:

@@ -12,16 +12,15 @@ from adapters.slack.testing import HOME, RealClock, SlackSimulator
 from benchmarks.gateway.scenarios import Closed
 from benchmarks.gateway.teams import DoNothing
 from benchmarks.platforms.served import (
-    BETWEEN,
-    FIRST,
     PIECES,
     RATE,
     THREADS,
     Figures,
+    Speaking,
     answer,
     served,
     started,
-    timed,
+    time_first,
     until,
 )
 
@@ -38,18 +37,18 @@ async def first(count: int) -> Figures:
         alice = slack.person("alice")
         operator = f"slack:{HOME}:{alice.id}"
         connected = lambda: len(slack.sockets.live) >= 2  # noqa: E731 (a condition, passed on)
-        samples: list[float] = []
-        async with served(adapter(slack), DoNothing(*FIRST, pause=BETWEEN), operator, connected):
+        figures: Figures = {"first": [], "token": []}
+        async with served(adapter(slack), model := Speaking(), operator, connected):
             for number in range(count):
                 begun = len(slack.calls("chat.startStream"))
-                samples.append(
-                    await timed(
-                        lambda number=number: alice.asks("general", f"question {number}"),
-                        lambda begun=begun: len(slack.calls("chat.startStream")) > begun,
-                    )
+                await time_first(
+                    figures,
+                    model,
+                    lambda number=number: alice.asks("general", f"question {number}"),
+                    lambda begun=begun: len(slack.calls("chat.startStream")) > begun,
                 )
                 await until(lambda: not slack.open_streams)
-        return {"first": samples}
+        return figures
 
 
 async def start(count: int) -> Figures:
