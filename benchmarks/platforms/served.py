@@ -123,7 +123,7 @@ async def time_first(
     ask: Callable[[], Awaitable[object]],
     answered: Callable[[], object],
 ) -> None:
-    """Add the seconds from a question, and from the model's first token, to text of its answer."""
+    """Add the seconds to text, from the question and the first token."""
     start = time.perf_counter()
     await ask()
     await until(answered)

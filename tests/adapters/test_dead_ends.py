@@ -1,4 +1,4 @@
-"""Who can't be told directly is tried again after an hour; the adapters' journeys test the rest."""
+"""People who can not be told directly, tried again later."""
 
 from __future__ import annotations
 

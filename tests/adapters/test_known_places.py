@@ -1,4 +1,4 @@
-"""Places are told once, and again where the store did not take them."""
+"""Places, told once, and again where they were not stored."""
 
 from __future__ import annotations
 

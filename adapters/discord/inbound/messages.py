@@ -421,8 +421,7 @@ class MessageHandler:
         There, each message begins anew.
         """
         where, now = f"{parsed.channel}/{parsed.sender.id}", monotonic()
-        refused_at = self._refused_at.get(where)
-        if refused_at is not None and now - refused_at < TELL_AGAIN:
+        if now - (self._refused_at.get(where) or -TELL_AGAIN) < TELL_AGAIN:
             return True
         self._refused_at.put(where, now)
         return False

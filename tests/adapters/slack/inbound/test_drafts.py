@@ -1,4 +1,4 @@
-"""Members of a user group are not guessed where Slack could not be asked."""
+"""Members of user groups, where Slack can not be asked."""
 
 from __future__ import annotations
 

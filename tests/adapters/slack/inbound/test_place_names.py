@@ -1,4 +1,4 @@
-"""A channel's name is asked for once a day, and soon again where the call has failed."""
+"""Names of channels: asked for daily, sooner after a failed call."""
 
 from __future__ import annotations
 
