@@ -412,9 +412,9 @@ def rare_collections() -> Generator[None]:
 
     What a turn makes goes as soon as nobody refers to it; the collector is there for the rare
     cycles. With Python's own settings it takes an eighth of a turn's time, which it spends on
-    modules, classes and teams at rest.
+    modules, classes and teams at rest. What it was kept off before, it is kept off afterwards.
     """
-    before = gc.get_threshold()
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
     gc.collect()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
@@ -422,4 +422,5 @@ def rare_collections() -> Generator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not frozen:
+            gc.unfreeze()

@@ -123,8 +123,9 @@ async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
             with Calls() as calls:
                 await turn(client, thread, SAYING)
             counts.append(calls.count)
-    # About 1,215 with Python 3.11: some 25 are the task that tells people of a silent model.
-    assert 600 < min(counts[1:]) < 1240
+    # 1,246 with Python 3.11 on an idle machine, where each answer of the store wakes the loop by
+    # itself; 1,215 on a busy one. Some 25 are the task that tells people of a silent model.
+    assert 600 < min(counts[1:]) < 1270
 
 
 async def test_chunks_are_never_rows(tmp_path):
