@@ -9,13 +9,12 @@ import os
 import re
 import signal
 import struct
-import subprocess
-import sys
 import termios
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, Self
 
+from tests.fakes.forked import fork, forked
 from tests.fakes.new_store import store_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,19 +133,15 @@ class Parley:
         self._news = asyncio.Event()
 
     async def __aenter__(self) -> Self:
-        self._master, slave = os.openpty()
+        self._master, self._slave = os.openpty()
         rows, columns = self._size
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.process = subprocess.Popen(  # noqa: ASYNC220 (asyncio's own can't make the pty its terminal)
-            [sys.executable, "-m", "gateway.cli", *self._arguments],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            cwd=self.folder,
-            env=environment(self.folder, self._steps.port),
-            start_new_session=True,
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.process = await forked(
+            *("gateway.cli", *self._arguments),
+            folder=self.folder,
+            environment=environment(self.folder, self._steps.port),
+            log=Path(os.ttyname(self._slave)),
         )
-        os.close(slave)
         os.set_blocking(self._master, False)
         asyncio.get_running_loop().add_reader(self._master, self._read)
         return self
@@ -155,6 +150,7 @@ class Parley:
         self.kill()
         asyncio.get_running_loop().remove_reader(self._master)
         os.close(self._master)
+        os.close(self._slave)
 
     def _read(self) -> None:
         try:
@@ -179,7 +175,7 @@ class Parley:
         """Return once the text appeared that often; white space is ignored."""
         wanted = "".join(text.split())
         while "".join(self.text.split()).count(wanted) < times:
-            if self.process.poll() is not None and not await self._more():
+            if self.process.returncode is not None and not await self._more():
                 raise AssertionError(
                     f"exited with {self.process.returncode} without {text!r}:\n{self.text}"
                 )
@@ -204,14 +200,14 @@ class Parley:
 
     def kill(self, sign: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal; after SIGKILL the process is gone when this returns."""
-        if self.process.poll() is None:
-            self.process.send_signal(sign)
+        self.process.send_signal(sign)
         if sign is signal.SIGKILL:
-            self.process.wait(10)
+            self.process.join(10)
 
     async def exited(self) -> int:
         """The exit code, once the process is gone."""
-        return await asyncio.to_thread(self.process.wait, 10)
+        async with asyncio.timeout(10):
+            return await self.process.wait()
 
 
 def environment(folder: Path, port: int) -> dict[str, str]:
@@ -252,14 +248,10 @@ def stored_events(folder: Path, port: int = 0) -> list[dict[str, Any]]:
 
 
 def _parley(folder: Path, port: int, *arguments: str) -> str:
-    command = [sys.executable, "-m", "gateway.cli", *arguments]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment(folder, port),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=True,
+    out = folder / "printed"
+    out.unlink(missing_ok=True)
+    process = fork(
+        *("gateway.cli", *arguments), folder=folder, environment=environment(folder, port), log=out
     )
-    return done.stdout
+    assert process.join(30) == 0, out.read_text()
+    return out.read_text()

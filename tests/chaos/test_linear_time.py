@@ -34,8 +34,8 @@ from tests.chaos.linear_time import RATIO, Function, growth, shapes
 
 pytestmark = pytest.mark.chaos
 
-SHAPES = 100
-"""Shapes of each function in a run; another seed brings others."""
+SHAPES = [30, pytest.param(300, marks=pytest.mark.nightly)]
+"""Shapes of each function; another seed brings others."""
 
 
 def tokens(text: str) -> list[str]:
@@ -139,11 +139,12 @@ def _json(text: str) -> None:
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.parametrize("number", SHAPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_time_is_linear_in_what_anybody_can_send(name: str) -> None:
+def test_time_is_linear_in_what_anybody_can_send(name: str, number: int) -> None:
     function, grammar = FUNCTIONS[name]
     every = list(shapes(grammar))
-    chosen = every if len(every) <= SHAPES else random.Random(name).sample(every, SHAPES)
+    chosen = random.Random(name).sample(every, min(number, len(every)))
     slow = {}
     for shape in chosen:
         ratio, length = growth(function, shape)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.nodes.process import load
 from tests.chaos.nodes.run import run_nodes
+from tests.fakes.forked import load
 from tests.fakes.postgres_server import PostgresServer
 
 SOAKED = 50

@@ -1,4 +1,4 @@
-"""A real process on its own terminal, with the standard library alone."""
+"""A real process on its own terminal."""
 
 import fcntl
 import os
@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.fakes.forked import fork
+
 ROOT = Path(__file__).parents[2]
 _SEQUENCES = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_].*?\x1b\\|.)"
@@ -24,7 +26,10 @@ PATIENCE = 20.0
 
 
 class PtyProcess:
-    """Runs Python with these arguments; its output is read during waits."""
+    """Runs Python with these arguments; its output is read during waits.
+
+    `parley` ("gateway.cli") is forked from a process that has loaded it.
+    """
 
     def __init__(
         self, *arguments: str, folder: Path, size: tuple[int, int] = (80, 24), term: str = "xterm"
@@ -36,6 +41,11 @@ class PtyProcess:
         environment = {
             **os.environ, "TERM": term, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1",
         }  # fmt: skip
+        self._slave = slave
+        if arguments[0] == "gateway.cli":
+            log = Path(os.ttyname(slave))
+            self.process = fork(*arguments, folder=folder, environment=environment, log=log)
+            return
         self.process = subprocess.Popen(
             [sys.executable, *arguments],
             stdin=slave,
@@ -46,7 +56,6 @@ class PtyProcess:
             start_new_session=True,
             preexec_fn=_take_terminal,
         )
-        self._slave = slave
 
     def __enter__(self) -> Self:
         return self
@@ -57,9 +66,10 @@ class PtyProcess:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.process.poll() is None:
+        if self._code is None:
             self.process.kill()
-        self.process.wait()
+        while self._code is None:
+            time.sleep(0.01)
         for descriptor in (self._master, self._slave):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -103,13 +113,20 @@ class PtyProcess:
     def ended(self, within: float = PATIENCE, *, reading: bool = True) -> int:
         """The exit code; fails if the process outlives so many seconds."""
         end = time.monotonic() + within
-        while self.process.poll() is None:
+        while (code := self._code) is None:
             assert time.monotonic() < end, f"still there after {within} s:\n{self.text[-2000:]}"
             if reading:
                 self._read(0.02)
             else:
                 time.sleep(0.02)
         self._read(0.05)
+        return code
+
+    @property
+    def _code(self) -> int | None:
+        """The exit code; None while it runs."""
+        if isinstance(self.process, subprocess.Popen):
+            return self.process.poll()
         return self.process.returncode
 
     def signal(self, number: signal.Signals) -> None:

@@ -336,7 +336,11 @@ async def probe(build: Build, seed: int, ways: Sequence[Way]) -> None:
     assert in_flight
 
 
-SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 20))]
+SEEDS = [
+    0,
+    pytest.param(1, marks=pytest.mark.nightly),
+    *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 20)),
+]
 every_build = pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
 
 

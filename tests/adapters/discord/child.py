@@ -75,7 +75,7 @@ async def serve(folder: str, api: str, gateway_url: str, team: str) -> None:
     token = SecretStr(os.environ["TOKEN"])
     config = Config(token=token, api_url=api, gateway_url=gateway_url)
     async with Gateway(new_store(Path(folder)), teams, access=access) as gateway:
-        ahead = float(os.environ.get("AHEAD", "0"))
+        ahead = float(os.environ.get("CLOCK_AHEAD", "0"))
         await DiscordAdapter(config, clock=lambda: time.time() + ahead).run(gateway)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from adapters.discord.testing import DiscordSimulator, Refusal
+from tests.fakes.forked import forked
 from tests.fakes.proxy import FakeProxy
 
 CONFIG = """
@@ -36,18 +35,13 @@ team = "helpdesk"
 """
 
 
-async def parley(folder: Path, discord: DiscordSimulator, *args: str) -> tuple[int | None, str]:
+async def parley(folder: Path, discord: DiscordSimulator, *args: str) -> tuple[int, str]:
     environment = {**os.environ, "BOT": discord.token, "XDG_DATA_HOME": str(folder)}
-    running = await asyncio.create_subprocess_exec(
-        *[sys.executable, "-m", "gateway.cli", "discord", "sync", *args],
-        cwd=folder,
-        env=environment,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+    (told := folder / "told").unlink(missing_ok=True)
+    running = await forked(
+        *("gateway.cli", "discord", "sync", *args), folder=folder, environment=environment, log=told
     )
-    told, _ = await running.communicate()
-    return running.returncode, told.decode()
+    return await running.wait(), told.read_text()
 
 
 def write(folder: Path, discord: DiscordSimulator, ask: str, more: str = "") -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import pytest
 from adapters.discord.testing import DiscordSimulator
 from gateway.app.load import load_config
 from tests.adapters.discord.serving import bot_texts
+from tests.fakes.forked import ForkedProcess, forked
 
 PAGE = (Path(__file__).parents[3] / "docs" / "discord.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)( no-run)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -45,14 +44,12 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
         environment = {**os.environ, "DISCORD_TOKEN": discord.token}
         environment["PARLEY_CONFIG"] = str(tmp_path / "config.toml")  # nobody is there to be asked
 
-        async def run(command: str) -> asyncio.subprocess.Process:
-            program = [sys.executable, "-m", "gateway.cli", *shlex.split(command)[1:]]
-            return await asyncio.create_subprocess_exec(
-                *program,
-                cwd=tmp_path,
-                env=environment,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
+        async def run(command: str) -> ForkedProcess:
+            return await forked(
+                *("gateway.cli", *shlex.split(command)[1:]),
+                folder=tmp_path,
+                environment=environment,
+                log=tmp_path / "printed",
             )
 
         # The page's own settings, and where Discord is instead of where it really is.
@@ -62,9 +59,9 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
         config += "\n[health]\nport = 0\n"  # another process of the tests may have the default
         (tmp_path / "config.toml").write_text(config, encoding="utf-8")
         checking = await run(COMMANDS[0])
-        written, _ = await checking.communicate()
-        assert checking.returncode == 0, written.decode()
-        assert "scope=bot+applications.commands" in written.decode()
+        code, written = await checking.wait(), (tmp_path / "printed").read_text()
+        assert code == 0, written
+        assert "scope=bot+applications.commands" in written
         serving = await run(COMMANDS[1])
         try:
             await discord.connected(seconds=20)
@@ -74,6 +71,6 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
             )
         finally:
             serving.terminate()
-            written, _ = await serving.communicate()
-        assert serving.returncode == 0, written.decode()
-        assert discord.token not in written.decode()
+            code, written = await serving.wait(), (tmp_path / "printed").read_text()
+        assert code == 0, written
+        assert discord.token not in written

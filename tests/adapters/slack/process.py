@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shlex
 import socket
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.slack.testing import SlackSimulator
+from tests.fakes.forked import ForkedProcess, forked
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "slack.md").read_text(encoding="utf-8")
@@ -60,43 +59,45 @@ class Shell:
     async def output(self, command: str) -> str:
         """The output of a command, which must succeed."""
         process = await self._start(command)
-        written, _ = await process.communicate()
-        assert process.returncode == 0, written.decode()
+        code, written = await process.wait(), self._printed.read_text()
+        assert code == 0, written
         return self._checked(written)
 
     @asynccontextmanager
-    async def serving(self) -> AsyncGenerator[asyncio.subprocess.Process]:
+    async def serving(self) -> AsyncGenerator[ForkedProcess]:
         """`parley serve`, which ends in order unless it was killed."""
         process = await self._start("parley serve")
         try:
             yield process
         finally:
-            if process.returncode is None:
-                process.terminate()
-            written, _ = await process.communicate()
-            assert process.returncode in (0, -9), written.decode()
+            process.terminate()
+            code, written = await process.wait(), self._printed.read_text()
+            assert code in (0, -9), written
         self.log = text = self._checked(written)
         # A killed one has not written the lines of its last moment.
-        assert process.returncode or "serving slack" in text
+        assert code or "serving slack" in text
 
-    async def _start(self, command: str) -> asyncio.subprocess.Process:
+    @property
+    def _printed(self) -> Path:
+        return self.folder / "printed"
+
+    async def _start(self, command: str) -> ForkedProcess:
         config = self.folder / "config.toml"  # named: nobody is there to be asked about a found one
-        return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gateway.cli", *shlex.split(command)[1:]),
-            cwd=self.folder,
-            env={
+        self._printed.unlink(missing_ok=True)
+        return await forked(
+            *("gateway.cli", *shlex.split(command)[1:]),
+            folder=self.folder,
+            environment={
                 **os.environ,
                 "PYTHONPATH": str(ROOT),
                 "XDG_DATA_HOME": str(self.folder),
                 **self.environment,
                 **({"PARLEY_CONFIG": str(config)} if config.exists() else {}),
             },
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            log=self._printed,
         )
 
-    def _checked(self, written: bytes) -> str:
-        text = written.decode()
+    def _checked(self, text: str) -> str:
         for secret in self.secrets:
             assert secret not in text
         return text

@@ -14,7 +14,7 @@ import pytest
 
 from tests.fakes.pty_process import ROOT, PtyProcess
 
-PARLEY = ("-c", "from gateway.cli import main; main()")
+PARLEY = ("gateway.cli",)
 SCRIPT = str(Path(__file__).with_name("scripted_chat.py"))
 WATCHED = str(Path(__file__).with_name("watched_chat.py"))
 ALT_SCREEN_OFF = b"\x1b[?1049l"
@@ -278,7 +278,7 @@ def test_the_composer_is_painted_first_and_no_import_holds_it_up_later(tmp_path:
 def test_esc_stops_the_first_message_also_while_the_models_sdk_is_imported(tmp_path: Path):
     with (
         openai_config(tmp_path, silent=True) as config,
-        PtyProcess(*PARLEY, "chat", "--config", config, folder=tmp_path) as terminal,
+        PtyProcess("-m", *PARLEY, "chat", "--config", config, folder=tmp_path) as terminal,
     ):
         terminal.until("Message the team")
         terminal.type("what is 6*7?\r")
@@ -291,7 +291,7 @@ def test_esc_stops_the_first_message_also_while_the_models_sdk_is_imported(tmp_p
 
 def test_a_pipe_gets_the_line_mode(tmp_path: Path):
     run = subprocess.run(
-        [sys.executable, *PARLEY, "chat", "--new"],
+        [sys.executable, "-m", *PARLEY, "chat", "--new"],
         input="what is 6*7?\n",
         capture_output=True,
         text=True,

@@ -227,8 +227,11 @@ async def choosing(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> No
     await pilot.press("down")
 
 
+LONG = (pytest.mark.chaos, pytest.mark.nightly)
+
+
 @pytest.mark.parametrize(
-    "size", [SIZES[0], pytest.param(SIZES[1], marks=pytest.mark.chaos)], ids=["80x24", "120x40"]
+    "size", [SIZES[0], pytest.param(SIZES[1], marks=LONG)], ids=["80x24", "120x40"]
 )
 @pytest.mark.parametrize(
     "act",

@@ -7,13 +7,13 @@ import os
 import re
 import signal
 import sqlite3
-import sys
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.store.sqlite.integrity import check_whole
 from tests.chaos.campaign.platform import Platform
+from tests.fakes.forked import ForkedProcess, forked
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = """
@@ -88,7 +88,7 @@ class ServedProcess:
     def __init__(self, folder: Path, platform: Platform, model_url: str, ahead: Path) -> None:
         self._folder = folder
         self._platform = platform
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: ForkedProcess | None = None
         self._environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
@@ -114,15 +114,7 @@ class ServedProcess:
     async def start(self) -> None:
         """Start it, and wait until it is connected. Raises NotServed."""
         await self._until(lambda: self._platform.gone)
-        with (self._folder / "log").open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.chaos.campaign.child"),
-                *("serve", "--config", str(self._folder / "config.toml")),
-                cwd=self._folder,
-                env=self._environment,
-                stdout=log,
-                stderr=log,
-            )
+        self._process = await self._forked("serve")
         await self.connected()
 
     async def connected(self) -> None:
@@ -175,18 +167,19 @@ class ServedProcess:
         await self.connected()
 
     async def _operate(self, command: str) -> None:
-        with (self._folder / "log").open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.chaos.campaign.child"),
-                *("store", command, str(self._folder / "copy.db")),
-                *("--config", str(self._folder / "config.toml")),
-                cwd=self._folder,
-                env=self._environment,
-                stdout=log,
-                stderr=log,
-            )
+        process = await self._forked("store", command, str(self._folder / "copy.db"))
         if await process.wait():
             raise NotServed(f"{command} failed\n{self._log_end()}")
+
+    async def _forked(self, *words: str) -> ForkedProcess:
+        """A process of `parley`."""
+        return await forked(
+            *("tests.chaos.campaign.child", *words),
+            *("--config", str(self._folder / "config.toml")),
+            folder=self._folder,
+            environment=self._environment,
+            log=self._folder / "log",
+        )
 
     def effects(self) -> list[str]:
         """Effects of the tools: the tool and the mark."""

@@ -7,11 +7,10 @@ import os
 import re
 import signal
 import sys
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from tests.chaos.nodes.clock import NodeClock
-from tests.chaos.nodes.process import ended, forked
+from tests.fakes.forked import ForkedProcess, forked
 from tests.fakes.tcp_proxy import TcpProxy
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,7 +34,7 @@ class Node:
         self.clock = NodeClock(self.folder)
         self.log = self.folder / "log"
         self.log.touch()
-        self._process: BaseProcess | None = None
+        self._process: ForkedProcess | None = None
         self._served = 0
         self._environment = {
             "PATH": os.environ["PATH"],
@@ -55,7 +54,7 @@ class Node:
     @property
     def running(self) -> bool:
         """True while there is a process."""
-        return self._process is not None and self._process.exitcode is None
+        return self._process is not None and self._process.returncode is None
 
     @property
     def serves(self) -> bool:
@@ -74,7 +73,12 @@ class Node:
     async def start(self) -> None:
         """Start it, and do not wait for more."""
         self.watch_for_serving()
-        self._process = await forked(self.folder, self.log, self._environment)
+        self._process = await forked(
+            *("tests.chaos.campaign.child", "serve", "--config", "config.toml"),
+            folder=self.folder,
+            environment=self._environment,
+            log=self.log,
+        )
 
     def watch_for_serving(self) -> None:
         """Let it serve anew before `serves` is true."""
@@ -101,7 +105,7 @@ class Node:
     async def ended(self) -> int:
         """Its exit code, once it has ended."""
         assert self._process is not None
-        return await ended(self._process)
+        return await self._process.wait()
 
     async def command(self, *arguments: str) -> tuple[int, str]:
         """Exit code and output of a command beside this node. Raises TimeoutError."""
@@ -130,5 +134,5 @@ class Node:
         return len(SERVES.findall(self.log.read_bytes()))
 
     def _signal(self, number: signal.Signals) -> None:
-        if self._process is not None and self._process.pid and self.running:
-            os.kill(self._process.pid, number)
+        if self._process is not None:
+            self._process.send_signal(number)

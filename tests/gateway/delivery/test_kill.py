@@ -4,11 +4,11 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.forked import forked
 from tests.gateway.delivery.child import WORDS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -17,16 +17,11 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
 
 
 async def run(folder: Path, file: Path, call: str, when: str) -> int:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.gateway.delivery.child",
-        str(folder),
-        str(file),
-        call,
-        when,
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)},
+    process = await forked(
+        *("tests.gateway.delivery.child", str(folder), str(file), call, when),
+        folder=ROOT,
+        environment={"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)},
+        log=file.with_name("log"),
     )
     return await asyncio.wait_for(process.wait(), 25)
 

@@ -143,15 +143,27 @@ async def test_each_text_reaches_the_team_once_in_whatever_order_it_comes(tmp_pa
     await race_all(tmp_path, "queue", [*orders([1])])
 
 
+LONG = [
+    *itertools.product(
+        itertools.combinations(range(4), 2), ["queue", "steer", "interrupt", "collect"]
+    ),
+    ((0, 1, 3), "queue"),
+]
+"""All pairs in all modes, and one three in `make nightly`."""
+
+
 @pytest.mark.chaos
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("live", "mode"),
     [
-        *itertools.product(
-            itertools.combinations(range(4), 2), ["queue", "steer", "interrupt", "collect"]
-        ),
-        pytest.param((0, 1, 3), "queue", marks=pytest.mark.nightly),
+        ((0, 1), "queue"),
+        ((0, 2), "steer"),
+        ((0, 3), "interrupt"),
+        ((1, 2), "collect"),
+        ((1, 3), "steer"),
+        ((2, 3), "interrupt"),
+        *(pytest.param(*each, marks=pytest.mark.nightly) for each in LONG),
     ],
     ids=str,
 )

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from gateway.registry import ToolRule
 from gateway.runtime.settings import Limits
 from gateway.surface import CallRejected, Card, RateLimited
 from teams.models.openai import OpenAIChatCompletionClient
+from tests.fakes.forked import ForkedProcess, forked
 from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Fail, Reply
 from tests.fakes.otlp_collector import Collector, Received, collecting
@@ -306,12 +306,12 @@ async def test_a_collector_that_is_gone_holds_nobody_and_is_told_once(
     assert not [each for each in caplog.records if each.name.startswith("opentelemetry")]
 
 
-async def start(folder: Path, collector: Collector, part: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.gateway.journeys.traces_child"),
-        *(str(folder), collector.url, part),
-        cwd=ROOT,
-        env={
+async def start(folder: Path, collector: Collector, part: str) -> ForkedProcess:
+    return await forked(
+        *("tests.gateway.journeys.traces_child", str(folder), collector.url, part),
+        folder=ROOT,
+        log=folder / "log",
+        environment={
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
             "PYTHONPATH": str(ROOT),

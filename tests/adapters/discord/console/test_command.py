@@ -11,7 +11,7 @@ import pytest
 from adapters.simulation.terminal import Terminal
 from tests.fakes.pty_process import PtyProcess
 
-PARLEY = ("-c", "from gateway.cli import main; main()", "simulate", "discord")
+PARLEY = ("gateway.cli", "simulate", "discord")
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from adapters.discord.testing import (
 )
 from tests.adapters.discord.child import WORDS
 from tests.adapters.discord.serving import bot_messages, bot_texts, response_of, thread_of
+from tests.fakes.forked import ForkedProcess, forked
 from tests.fakes.tested_store import rows_in
 
 ROOT = Path(__file__).parents[4]
@@ -46,7 +46,7 @@ class ServedGateway:
         self.ahead = 0.0
 
     @asynccontextmanager
-    async def process(self) -> AsyncGenerator[asyncio.subprocess.Process]:
+    async def process(self) -> AsyncGenerator[ForkedProcess]:
         """A process that serves, killed at the end of the block.
 
         Its adapter's clock is `ahead` by so many seconds.
@@ -56,27 +56,21 @@ class ServedGateway:
             "TOKEN": self.discord.token,
             "RUNG": str(self.rung),
             "OPERATORS": f"discord:{self.alice.id}",
-            "AHEAD": str(self.ahead),
+            "CLOCK_AHEAD": str(self.ahead),
             "PYTHONPATH": str(ROOT),
         }
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "tests.adapters.discord.child",
-            str(self._folder),
-            self.discord.api_url,
-            self.discord.gateway_url,
-            self._team,
-            cwd=ROOT,
-            env=environment,
-            stderr=asyncio.subprocess.DEVNULL,
+        child = await forked(
+            *("tests.adapters.discord.child", str(self._folder)),
+            *(self.discord.api_url, self.discord.gateway_url, self._team),
+            folder=ROOT,
+            environment=environment,
+            log=self._folder.with_name("log"),
         )
         try:
             await self.discord.connected(seconds=20)
             yield child
         finally:
-            if child.returncode is None:
-                child.kill()
+            child.kill()
             await child.wait()
             await self.discord.until(lambda: not self.discord.gateway.open_sessions)
 

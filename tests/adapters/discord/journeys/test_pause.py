@@ -12,22 +12,25 @@ from tests.adapters.discord.serving import bot_messages
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(120)]
 
-THREADS, MENTIONS = 60, 20
 QUARTER_OF_AN_HOUR = 900.0
 CONTINUES = "was interrupted. It continues"
 HISTORY = "/channels/{channel_id}/messages"
 
 
-async def test_eighty_people_who_wrote_within_two_minutes_are_all_answered_over_a_kill(
-    discord: DiscordSimulator, tmp_path: Path
+@pytest.mark.parametrize(
+    ("in_threads", "in_all"),
+    [(12, 18), pytest.param(60, 80, marks=pytest.mark.nightly)],
+)
+async def test_many_people_who_wrote_within_two_minutes_are_all_answered_over_a_kill(
+    discord: DiscordSimulator, tmp_path: Path, in_threads: int, in_all: int
 ) -> None:
     for route in ("POST", "PATCH"):  # the test is about reading: writing has its own
         discord.limits.set(f"{route} {HISTORY}", 200, 1.0)
     served, general = ServedGateway(discord, tmp_path, "echoes"), discord.channel("general")
-    people = [discord.person(f"person{n}") for n in range(THREADS + MENTIONS)]
+    people = [discord.person(f"person{n}") for n in range(in_all)]
     threads = [
         await person.starts_thread(await person.says(general, "about it"), f"talk {n}")
-        for n, person in enumerate(people[:THREADS])
+        for n, person in enumerate(people[:in_threads])
     ]
     async with served.process():
         for person, thread in zip(people, threads, strict=False):
@@ -41,7 +44,7 @@ async def test_eighty_people_who_wrote_within_two_minutes_are_all_answered_over_
     for n in [*range(0, len(people), 2), *range(1, len(people), 2)]:
         if n == 1:
             discord.advance(QUARTER_OF_AN_HOUR)  # those before get a card, the others an answer
-        if n < THREADS:
+        if n < in_threads:
             asked[n] = await people[n].says(threads[n], f"question {n}")
         else:
             asked[n] = await people[n].mentions(general, f"question {n}")

@@ -104,7 +104,7 @@ def test_a_closed_window_ends_it_in_order(
 ) -> None:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    with PtyProcess("-m", "gateway.cli", "simulate", platform, folder=tmp_path) as terminal:
+    with PtyProcess("gateway.cli", "simulate", platform, folder=tmp_path) as terminal:
         terminal.until("alice #general>")
         terminal.type("@parley hello\n")
         terminal.until("Hello!")  # its turn is still running
@@ -165,7 +165,7 @@ async def test_alone_it_waits_for_a_parley_that_is_served_elsewhere(tmp_path: Pa
 
 @pytest.mark.chaos
 def test_on_a_terminal_the_prompt_says_who_and_where_one_is(tmp_path: Path) -> None:
-    with PtyProcess("-m", "gateway.cli", "simulate", "slack", folder=tmp_path) as terminal:
+    with PtyProcess("gateway.cli", "simulate", "slack", folder=tmp_path) as terminal:
         terminal.until("alice #general> ")
         terminal.type("@parley hello\n")
         terminal.until("in 1 front_desk")

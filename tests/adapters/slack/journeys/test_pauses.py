@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import os
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -20,6 +20,7 @@ from gateway.conversation import ConversationKey
 from gateway.store.decisions import NewThread
 from tests.adapters.slack.pause_child import AheadClock
 from tests.adapters.slack.serving import ServedSlack, served
+from tests.fakes.forked import forked
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import rows_in
 
@@ -137,7 +138,7 @@ async def all_written(folder: Path) -> None:
 
 SIZES = [
     pytest.param((8, 4), id="twelve people"),
-    pytest.param((60, 20), id="eighty people", marks=pytest.mark.chaos),
+    pytest.param((60, 20), id="eighty people", marks=(pytest.mark.chaos, pytest.mark.nightly)),
 ]
 
 
@@ -185,8 +186,16 @@ async def test_they_are_heard_at_a_page_a_minute_across_restarts(
 
 @pytest.mark.chaos
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
-async def test_kills_in_the_work_off_lose_and_double_nothing(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "size"),
+    [
+        (0, (10, 6)),
+        *(pytest.param(seed, (30, 12), marks=pytest.mark.nightly) for seed in (0, 1)),
+    ],
+)
+async def test_kills_in_the_work_off_lose_and_double_nothing(
+    tmp_path: Path, seed: int, size: tuple[int, int]
+) -> None:
     clock, rng = AheadClock(), Random(seed)
     slack = SlackSimulator(clock=clock, rates=False)
     slack.world.rates.always = READS
@@ -196,12 +205,12 @@ async def test_kills_in_the_work_off_lose_and_double_nothing(tmp_path: Path, see
 
     async with slack:
         slack.world.deliveries.retry_after = ()  # the pause is longer
-        crowd = Crowd(slack, tmp_path, advance, threads=30, mentions=12)
+        crowd = Crowd(slack, tmp_path, advance, *size)
         await crowd.arrange()
         await crowd.write()
         advance(crowd.nearly_too_old)
         for last in (*(False,) * 4, True):
-            limit = len(slack.calls()) + rng.randrange(10, 60)
+            limit = len(slack.calls()) + rng.randrange(10, 2 * size[0])
             async with child(slack, tmp_path, clock.offset):
                 if last:
                     await slack.until(lambda: not crowd.outcomes()["nothing"], within=200)
@@ -218,9 +227,12 @@ async def test_kills_in_the_work_off_lose_and_double_nothing(tmp_path: Path, see
 @asynccontextmanager
 async def child(slack: SlackSimulator, folder: Path, offset: float) -> AsyncGenerator[None]:
     """A process that serves the workspace, and is killed."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.adapters.slack.pause_child"),
-        *(slack.api_url, slack.bot_token, str(folder), f"{offset}"),
+    process = await forked(
+        *("tests.adapters.slack.pause_child", slack.api_url, slack.bot_token),
+        *(str(folder), f"{offset}"),
+        folder=Path.cwd(),
+        environment=os.environ,
+        log=folder / "log",
     )
     try:
         yield

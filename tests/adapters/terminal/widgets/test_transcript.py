@@ -65,6 +65,7 @@ async def test_more_is_loaded_at_the_top_and_the_view_keeps_its_place(tmp_path: 
 
 
 @pytest.mark.chaos
+@pytest.mark.nightly
 async def test_the_whole_thread_can_be_walked_with_a_bounded_number_of_widgets(tmp_path: Path):
     client = ScriptedClient()
     await long_thread(client, 30)

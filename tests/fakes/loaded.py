@@ -1,6 +1,6 @@
-"""All that `parley serve` loads, with clocks that can be moved.
+"""All that `parley serve` and the tests' own processes load, with clocks that can be moved.
 
-Nodes are forked from a process that has imported this: a start takes a third of the CPU.
+They are forked from a process that has imported this: a start takes a third of the CPU.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ MODULES = (
     "adapters.discord.adapter",
     "adapters.slack.adapter",
     "teams.models.openai",
+    "tests.adapters.discord.child",
+    "tests.adapters.slack.child",
+    "tests.adapters.slack.pause_child",
+    "tests.chaos.load",
+    "tests.gateway.delivery.child",
 )
 with tempfile.TemporaryFile() as told:
     TOLD = os.dup(told.fileno())
