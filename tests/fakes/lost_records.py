@@ -46,23 +46,32 @@ def _call(command: Sequence[str], password: str) -> None:
     subprocess.run(command, env=environment, check=True, capture_output=True)
 
 
+def commits_in(folder: Path) -> int:
+    """The number of commits in a store's log."""
+    return len(_ends((folder / "parley.db-wal").read_bytes()))
+
+
 def lose_commits(folder: Path, commits: int) -> int:
     """Cut the last commits off the log of a killed process.
 
     How many there were; those that are no longer in the log stay.
     """
     log = folder / "parley.db-wal"
-    content = log.read_bytes()
+    ends = _ends(content := log.read_bytes())
+    lost = min(commits, len(ends))
+    kept = ends[-lost - 1] if lost < len(ends) else HEADER
+    log.write_bytes(content[:kept])
+    return lost
+
+
+def _ends(content: bytes) -> list[int]:
+    """The places in a log where its commits end."""
     starts = range(HEADER, len(content) - FRAME + 1, FRAME)
     # A frame that ends a commit has the size of the database; a log that is begun anew, new salts.
     salts = content[16:24]
-    ends = [
+    return [
         start + FRAME
         for start in starts
         if content[start + 8 : start + 16] == salts
         and int.from_bytes(content[start + 4 : start + 8], "big")
     ]
-    lost = min(commits, len(ends))
-    kept = ends[-lost - 1] if lost < len(ends) else HEADER
-    log.write_bytes(content[:kept])
-    return lost

@@ -19,7 +19,7 @@ from gateway.store.units.losses import add_loss
 from tests.adapters.slack.child import WORDS
 from tests.adapters.slack.journeys.test_killed_answers import Process
 from tests.adapters.slack.serving import PATIENCE, ServedSlack, served
-from tests.fakes.lost_records import copy_store, lose_commits, put_back
+from tests.fakes.lost_records import commits_in, copy_store, lose_commits, put_back
 
 
 @asynccontextmanager
@@ -98,11 +98,24 @@ async def test_a_click_from_then_is_answered_with_a_sentence(tmp_path: Path) -> 
         assert cards(run, threads[1])
 
 
+ALL = 99
+"""More commits than follow the first word."""
+
+
 @pytest.mark.sqlite
 @pytest.mark.chaos
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize("plain", [False, True], ids=["streams", "edits"])
-@pytest.mark.parametrize("commits", [1, 4, 8])
+@pytest.mark.parametrize(
+    ("commits", "plain"),
+    [
+        pytest.param(4, False, id="4-streams"),
+        pytest.param(ALL, True, id="all-edits"),
+        pytest.param(1, False, id="1-streams", marks=pytest.mark.nightly),
+        pytest.param(1, True, id="1-edits", marks=pytest.mark.nightly),
+        pytest.param(4, True, id="4-edits", marks=pytest.mark.nightly),
+        pytest.param(ALL, False, id="all-streams", marks=pytest.mark.nightly),
+    ],
+)
 async def test_what_people_could_read_stands_when_the_end_of_the_log_is_gone(
     tmp_path: Path, commits: int, plain: bool
 ) -> None:
@@ -113,10 +126,14 @@ async def test_what_people_could_read_stands_when_the_end_of_the_log_is_gone(
         asked = await alice.asks("general", "do it")
         shown = lambda: slack.messages("general", asked)[1:]  # noqa: E731
         with Process(slack, tmp_path, asked) as first:
+            await slack.until(shown, within=90)
+            begun = commits_in(tmp_path)  # with fewer, the question itself would be new
             await slack.until(lambda: any("Approve" in each.buttons for each in shown()), within=90)
             await slack.until(lambda: WORDS[-1] in str(shown()), within=40)
             first.kill()
-        assert lose_commits(tmp_path, commits) == commits
+        # Each commit has what came meanwhile: on a busy machine there are few.
+        after = commits_in(tmp_path) - begun
+        assert lose_commits(tmp_path, min(commits, after)) > 0
         before = shown()
         with Process(slack, tmp_path, asked):
             offers = lambda: [each for each in shown() if "Continue" in each.buttons]  # noqa: E731
