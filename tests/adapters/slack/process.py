@@ -58,33 +58,31 @@ class Shell:
 
     async def output(self, command: str) -> str:
         """The output of a command, which must succeed."""
-        process = await self._start(command)
-        code, written = await process.wait(), self._printed.read_text()
+        process, printed = await self._start(command)
+        code, written = await process.wait(), printed.read_text()
         assert code == 0, written
         return self._checked(written)
 
     @asynccontextmanager
     async def serving(self) -> AsyncGenerator[ForkedProcess]:
         """`parley serve`, which ends in order unless it was killed."""
-        process = await self._start("parley serve")
+        process, printed = await self._start("parley serve")
         try:
             yield process
         finally:
             process.terminate()
-            code, written = await process.wait(), self._printed.read_text()
+            code, written = await process.wait(), printed.read_text()
             assert code in (0, -9), written
         self.log = text = self._checked(written)
         # A killed one has not written the lines of its last moment.
         assert code or "serving slack" in text
 
-    @property
-    def _printed(self) -> Path:
-        return self.folder / "printed"
-
-    async def _start(self, command: str) -> ForkedProcess:
+    async def _start(self, command: str) -> tuple[ForkedProcess, Path]:
+        """A process, and the file of what it prints."""
         config = self.folder / "config.toml"  # named: nobody is there to be asked about a found one
-        self._printed.unlink(missing_ok=True)
-        return await forked(
+        printed = self.folder / f"printed{len([*self.folder.glob('printed*')])}"
+        printed.touch()
+        process = await forked(
             *("gateway.cli", *shlex.split(command)[1:]),
             folder=self.folder,
             environment={
@@ -94,8 +92,9 @@ class Shell:
                 **self.environment,
                 **({"PARLEY_CONFIG": str(config)} if config.exists() else {}),
             },
-            log=self._printed,
+            log=printed,
         )
+        return process, printed
 
     def _checked(self, text: str) -> str:
         for secret in self.secrets:
