@@ -214,7 +214,7 @@ def lint_with(copy: Path, added: Import, form: str) -> tuple[set[str], str]:
         file.write_text(text)
 
 
-@pytest.mark.chaos  # seconds each, and only a change of the contracts can break one
+@pytest.mark.nightly  # seconds each, and only a change of the contracts can break one
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract["name"])
 def test_one_import_of_a_type_breaks_a_contract(copy: Path, graph: Graph, contract: dict[str, Any]):
     added = KINDS[contract["type"]](contract, graph)

@@ -8,7 +8,7 @@ from benchmarks.nodes.scenarios import busy
 from tests.fakes.postgres_server import PostgresServer
 
 
-@pytest.mark.chaos
+@pytest.mark.nightly
 @pytest.mark.timeout(60)
 async def test_a_node_answers_each_message_of_the_load_once():
     with PostgresServer() as server:

@@ -21,7 +21,7 @@ SOAKED = 50
     ("seed", "platform"),
     [
         pytest.param(seed, platform, marks=() if platform == chosen else pytest.mark.nightly)
-        for seed, chosen in zip(SEEDS, ("slack", "discord", "slack"), strict=True)
+        for seed, chosen in zip(SEEDS, ("slack", "slack", "discord"), strict=True)
         for platform in PLATFORMS
     ],
 )

@@ -131,10 +131,10 @@ async def serving(folder: Path, url: str, *how: str) -> AsyncGenerator[asyncio.s
 @pytest.mark.parametrize(
     ("fault", "how"),
     [
-        ("calm", "busy"),
+        pytest.param("calm", "busy", marks=pytest.mark.nightly),
         ("silent", "busy"),
         ("silent_for_long", "one turn"),
-        ("lost", "busy"),
+        pytest.param("lost", "busy", marks=pytest.mark.nightly),
         ("stopped", "busy"),
         ("locked", "one turn"),
     ],

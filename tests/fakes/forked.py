@@ -9,7 +9,9 @@ import os
 import runpy
 import signal
 import sys
+import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -119,7 +121,16 @@ def _run(
 
         os.dup2(os.open(ahead, os.O_RDONLY), TOLD)
     sys.argv[1:] = arguments
-    runpy.run_module(_RENAMED.get(module, module), run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(_RENAMED.get(module, module), run_name="__main__", alter_sys=True)
+    except Exception:
+        traceback.print_exc()
+        raise SystemExit(1) from None
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # a terminal may be gone: that is no failure
+                stream.flush()
+        sys.stdout = sys.stderr = None
 
 
 def _lines_to(descriptor: int) -> io.TextIOWrapper:

@@ -140,3 +140,16 @@ async def rows_of(store: UnitStore, query: str, **parameters: Any) -> list[tuple
     return await store.read(
         lambda connection: [tuple(row) for row in connection.fetch(query, parameters)]
     )
+
+
+UNWRITTEN = """
+    SELECT (SELECT COUNT(*) FROM inbox WHERE outcome = 'queued')
+     + (SELECT COUNT(*) FROM turns WHERE status = 'running')
+     + (SELECT COUNT(*) FROM threads t LEFT JOIN deliveries d ON d.thread = t.id
+        WHERE COALESCE(d.told, 0) < t.last_seq)
+"""
+
+
+def is_written(folder: Path) -> bool:
+    """True if nothing is left to do, and the platform shows all of it."""
+    return rows_in(folder, UNWRITTEN) == [(0,)]

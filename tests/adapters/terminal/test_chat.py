@@ -124,7 +124,13 @@ def test_a_terminal_that_takes_no_output_holds_up_neither_the_team_nor_the_end(t
         assert (tmp_path / "closed").exists()
 
 
-@pytest.mark.parametrize("blocks", [True, False], ids=["it blocks", "it does not block"])
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        pytest.param(True, id="it blocks", marks=pytest.mark.nightly),
+        pytest.param(False, id="it does not block"),
+    ],
+)
 def test_a_terminal_that_takes_output_again_shows_how_things_stand(tmp_path: Path, blocks: bool):
     with PtyProcess(SCRIPT, str(tmp_path), "flood", folder=tmp_path) as terminal:
         if not blocks:

@@ -242,8 +242,8 @@ LONG = (pytest.mark.chaos, pytest.mark.nightly)
         pytest.param(request_card, id="request"),
         pytest.param(error, id="error"),
         # The tests of each widget say what these show.
-        pytest.param(arguments, id="arguments", marks=pytest.mark.chaos),
-        pytest.param(change, id="change", marks=pytest.mark.chaos),
+        pytest.param(arguments, id="arguments", marks=LONG),
+        pytest.param(change, id="change", marks=LONG),
         pytest.param(sessions, id="sessions", marks=pytest.mark.chaos),
         pytest.param(elsewhere, id="elsewhere", marks=pytest.mark.chaos),
         pytest.param(finding, id="finding", marks=pytest.mark.chaos),

@@ -270,13 +270,16 @@ def with_variables(
     )
 
 
+LONG = (pytest.mark.chaos, pytest.mark.nightly)
+
+
 @pytest.mark.parametrize("command", ["check", pytest.param("serve", marks=pytest.mark.chaos)])
 @pytest.mark.parametrize(
     ("name", "address"),
     [
         ("HTTPS_PROXY", "http://user:pa#canary@host:1"),
-        pytest.param("https_proxy", "http://[canary", marks=pytest.mark.chaos),
-        pytest.param("ALL_PROXY", "socks5://canary:1", marks=pytest.mark.chaos),
+        pytest.param("https_proxy", "http://[canary", marks=LONG),
+        pytest.param("ALL_PROXY", "socks5://canary:1", marks=LONG),
     ],
 )
 def test_a_wrong_proxy_variable_is_one_error_without_its_value(folder, command, name, address):

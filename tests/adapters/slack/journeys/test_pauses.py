@@ -22,7 +22,7 @@ from tests.adapters.slack.pause_child import AheadClock
 from tests.adapters.slack.serving import ServedSlack, served
 from tests.fakes.forked import forked
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import rows_in
+from tests.fakes.tested_store import is_written
 
 READS = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
 ANSWERS = ("fine",) * 200
@@ -101,14 +101,6 @@ class Crowd:
         )
 
 
-UNWRITTEN = """
-    SELECT (SELECT COUNT(*) FROM inbox WHERE outcome = 'queued')
-     + (SELECT COUNT(*) FROM turns WHERE status = 'running')
-     + (SELECT COUNT(*) FROM threads t LEFT JOIN deliveries d ON d.thread = t.id
-        WHERE COALESCE(d.told, 0) < t.last_seq)
-"""
-
-
 async def unread(run: ServedSlack) -> int:
     return sum((await run.store.missed_counts()).unread.values())
 
@@ -121,10 +113,6 @@ async def pass_time(run: ServedSlack, *, left: int = 0, step: float = 5.0) -> No
             if made == (made := len(run.slack.calls())):
                 run.slack.clock.advance(step)
             await asyncio.sleep(0.01)
-
-
-def is_written(folder: Path) -> bool:
-    return rows_in(folder, UNWRITTEN) == [(0,)]
 
 
 async def all_written(folder: Path) -> None:
