@@ -1,4 +1,4 @@
-"""All that `parley serve` and the tests' own processes load, with clocks that can be moved.
+"""All that served processes of tests load, with clocks that can be moved.
 
 They are forked from a process that has imported this: a start takes a third of the CPU.
 """
