@@ -1,4 +1,4 @@
-"""Processes of Python, forked from one that has loaded most of what they need."""
+"""Processes forked from one that has loaded most of their modules."""
 
 from __future__ import annotations
 

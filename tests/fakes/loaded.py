@@ -1,4 +1,4 @@
-"""All that served processes of tests load, with clocks that can be moved.
+"""All that tests' served processes load, with clocks that can move.
 
 They are forked from a process that has imported this: a start takes a third of the CPU.
 """

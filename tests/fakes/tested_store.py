@@ -151,5 +151,5 @@ UNWRITTEN = """
 
 
 def is_written(folder: Path) -> bool:
-    """True if nothing is left to do, and all of it is shown."""
+    """True if nothing is left to do, and all is shown."""
     return rows_in(folder, UNWRITTEN) == [(0,)]
