@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import sys
 from collections.abc import Iterator
 from copy import copy
 from functools import cache
+from itertools import pairwise
 
 from pydantic.fields import FieldInfo
 
@@ -32,13 +33,9 @@ def described_fields(table: type[Section]) -> dict[str, FieldInfo]:
 
 def _docstrings(kind: type) -> Iterator[tuple[str, str]]:
     """Names and docstrings of a class's attributes."""
-    try:
-        source = inspect.getsource(kind)
-    except (OSError, TypeError):  # the source is not there
-        return
-    (definition,) = ast.parse(textwrap.dedent(source)).body
-    assert isinstance(definition, ast.ClassDef)
-    for field, below in zip(definition.body, definition.body[1:], strict=False):
+    definition = _classes(kind.__module__).get(kind.__name__)
+    body = definition.body if definition else []
+    for field, below in pairwise(body):
         match field, below:
             case (
                 ast.AnnAssign(target=ast.Name(id=name)),
@@ -47,3 +44,15 @@ def _docstrings(kind: type) -> Iterator[tuple[str, str]]:
                 yield name, inspect.cleandoc(text)
             case _:
                 pass
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """The classes that a module's source defines, which may not be there."""
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except (KeyError, OSError, TypeError):
+        return {}
+    return {
+        each.name: each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.ClassDef)
+    }
