@@ -47,8 +47,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 with suppress(ModuleNotFoundError):  # an extra's environment has only what its tests need
     import hypothesis
 
-    # Tries of a property that sets no number of its own; `tests/fuzz` makes many more.
-    hypothesis.settings.register_profile("quick", max_examples=30)
+    # Tries of a property that sets no number of its own; `tests/fuzz` makes many more. No clock
+    # fails one: the machine may be busy.
+    hypothesis.settings.register_profile(
+        "quick",
+        max_examples=30,
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
     hypothesis.settings.load_profile("quick")
 
 

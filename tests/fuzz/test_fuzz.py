@@ -17,8 +17,7 @@ def run(target: Target, examples: int, *, seeded: bool) -> None:
         max_examples=examples,
         derandomize=seeded,
         database=None,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
+        suppress_health_check=[HealthCheck.large_base_example, HealthCheck.too_slow],
         phases=[Phase.generate, Phase.shrink],
     )
     @given(target.inputs)

@@ -162,7 +162,7 @@ def strictest(history: Sequence[Step]) -> ToolAction:
 
 
 @given(histories, people)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_strictest_author_since_the_thread_was_new_decides(history, last):
     outcome = asyncio.run(outcome_of([*history, last]))
     assert outcome == strictest([*history, last])

@@ -112,7 +112,8 @@ async def test_a_power_is_refused_with_the_line_that_allows_it(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.sampled_from(POWERS), st.lists(st.sampled_from(WRAPPERS), max_size=5))
 async def test_a_power_is_found_wherever_it_stands(

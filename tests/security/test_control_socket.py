@@ -215,7 +215,7 @@ def test_a_malformed_call_is_an_error_and_changes_no_row(tmp_path):
             client, thread, request = runner.run(gateway)
             before = rows(tmp_path)
 
-            @settings(max_examples=60, derandomize=True, deadline=None, database=None)
+            @settings(max_examples=60, derandomize=True, database=None)
             @given(LINES)
             def check(line: bytes) -> None:
                 runner.run(refused(tmp_path, line))

@@ -132,9 +132,8 @@ def holds_for(inputs: st.SearchStrategy[Any], check: Callable[[Any], None], exam
     @settings(
         max_examples=-(-examples // SHARE),
         derandomize=True,
-        deadline=None,
         database=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
+        suppress_health_check=[HealthCheck.large_base_example, HealthCheck.too_slow],
     )
     @given(inputs)
     def run(value: Any) -> None:

@@ -332,7 +332,7 @@ def test_a_run_may_stop_as_often_as_it_likes(build: Build):
             await part.take(10_000, "stay")
         assert_same(part.run, whole)
 
-    @settings(max_examples=10, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=10, derandomize=True, database=None)
     @given(st.lists(st.tuples(st.integers(1, 3), ways), max_size=12))
     def in_pieces(breaks: list[tuple[int, Way]]) -> None:
         asyncio.run(check(breaks))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.terminal.items import AgentItem, HumanItem, NoticeItem, RequestItem, ToolItem
@@ -86,10 +86,6 @@ def speeches(draw: st.DrawFn, agent: str, turn: int) -> list[events.SessionEvent
     return script
 
 
-on_a_busy_machine_too = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-@on_a_busy_machine_too
 @given(st.lists(TEXTS, max_size=6), st.data())
 def test_how_a_text_was_cut_does_not_matter(pieces: list[str], data: st.DataObject):
     whole = "".join(pieces)
@@ -105,7 +101,6 @@ def test_how_a_text_was_cut_does_not_matter(pieces: list[str], data: st.DataObje
     assert not {"\x1b", "\x07", "\x9b", "\u202e", "\r"} & set(shown.text)
 
 
-@on_a_busy_machine_too
 @given(threads())
 def test_a_replay_gives_the_same_picture_as_the_live_thread(happened: list[events.SessionEvent]):
     live, replayed = ThreadModel(), ThreadModel()
@@ -114,7 +109,6 @@ def test_a_replay_gives_the_same_picture_as_the_live_thread(happened: list[event
     assert picture(live) == picture(replayed)
 
 
-@on_a_busy_machine_too
 @given(threads(), st.data())
 def test_events_that_are_known_change_nothing(
     happened: list[events.SessionEvent], data: st.DataObject
@@ -132,7 +126,6 @@ def test_events_that_are_known_change_nothing(
     assert picture(model) == picture(once)
 
 
-@on_a_busy_machine_too
 @given(threads(), st.data())
 def test_a_broken_stream_that_is_taken_up_again_loses_and_doubles_nothing(
     happened: list[events.SessionEvent], data: st.DataObject

@@ -640,7 +640,7 @@ def as_toml(value: object) -> str:
 
 
 @pytest.mark.timeout(60)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(list(Config.model_fields)), toml_values, max_size=3))
 def test_any_toml_is_a_config_or_a_report(tmp_path_factory, data):
     folder = tmp_path_factory.getbasetemp()

@@ -84,8 +84,7 @@ def a_team(draw: st.DrawFn) -> dict[str, Any]:
 @pytest.mark.timeout(60)
 @settings(
     max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.dictionaries(TEAMS, a_team(), min_size=1))
 async def test_a_team_without_mistakes_builds_and_comes_back_from_its_json(

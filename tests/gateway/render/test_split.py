@@ -63,7 +63,7 @@ def parses_alone(text: str) -> bool:
     return any(token.type == "inline" and END in token.content for token in tokens)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(texts)
 def test_without_what_was_added_the_pieces_are_the_text(text: str) -> None:
     pieces = split(text, limit=LIMIT)
@@ -71,20 +71,20 @@ def test_without_what_was_added_the_pieces_are_the_text(text: str) -> None:
     assert all(piece.body == text[piece.first : piece.last] for piece in pieces)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(texts)
 def test_each_piece_fits(text: str) -> None:
     assert all(len(piece.text) <= LIMIT for piece in split(text, limit=LIMIT))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(documents)
 def test_each_piece_parses_alone(text: str) -> None:
     for piece in split(text, limit=LIMIT):
         assert parses_alone(piece.text), piece
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(texts)
 def test_a_piece_that_is_complete_stays_as_it_is_whenever_the_text_is_cut_off(text: str) -> None:
     whole = split(text, limit=LIMIT)
@@ -93,14 +93,14 @@ def test_a_piece_that_is_complete_stays_as_it_is_whenever_the_text_is_cut_off(te
         assert so_far[:-1] == whole[: max(0, len(so_far) - 1)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(texts)
 def test_no_character_is_cut(text: str) -> None:
     for piece in split(text, limit=LIMIT):
         assert may_cut(text, piece.last)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts)
 def test_what_stands_there_keeps_its_bounds(text: str) -> None:
     whole = split(text, limit=LIMIT)
@@ -108,7 +108,7 @@ def test_what_stands_there_keeps_its_bounds(text: str) -> None:
     assert split(text, limit=LIMIT, cuts=cuts) == whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts)
 def test_another_way_of_counting_holds_as_well(text: str) -> None:
     def length(part: str) -> int:

@@ -645,7 +645,7 @@ def test_a_built_graph_does_not_change_with_its_builder():
     assert graph.get_start_nodes() == {"a", "b"}
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(st.sets(st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde")), max_size=12))
 def test_cycles_are_found_wherever_they_are(pairs: set[tuple[str, str]]):
     reached = {name: {to for source, to in pairs if source == name} for name in "abcde"}

@@ -158,7 +158,7 @@ async def saved(
     return state
 
 
-@settings(deadline=None, database=None, derandomize=True, max_examples=60)
+@settings(database=None, derandomize=True, max_examples=60)
 @given(
     st.lists(st.one_of(plain_texts, plain_texts, others), max_size=6),
     contexts,

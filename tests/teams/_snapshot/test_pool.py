@@ -154,7 +154,7 @@ async def test_many_small_deltas_become_one_block_of_the_next_snapshot():
     assert await again.save_state() == await team.save_state()
 
 
-@settings(deadline=None, database=None, derandomize=True, max_examples=40)
+@settings(database=None, derandomize=True, max_examples=40)
 @given(st.lists(st.sampled_from(["turn", "move", "compact", "look", "reset"]), max_size=12))
 async def test_whatever_is_done_with_a_team_its_chain_loads_to_its_state(steps: list[Step]):
     answers = ["fine", calls(("add", {"a": 1, "b": 2}))] * 20

@@ -107,7 +107,7 @@ def spoiled(draw: st.DrawFn, payload: dict[str, Any]) -> Any:
     return value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(spoiled(MESSAGE))
 def test_messages(payload: dict[str, Any]) -> None:
     with suppress(KeyError, TypeError, ValueError):
@@ -117,7 +117,7 @@ def test_messages(payload: dict[str, Any]) -> None:
         parse_deletion(payload)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.sampled_from([CLICK, TYPED, POINTED, FORM]).flatmap(spoiled))
 def test_interactions(payload: dict[str, Any]) -> None:
     with suppress(KeyError, TypeError, ValueError):

@@ -134,10 +134,9 @@ class Machines:
 
 @settings(
     max_examples=10,
-    deadline=None,
     derandomize=True,
     database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=steps)
 def test_a_copy_is_as_the_folder_was_after_any_edits(
