@@ -33,26 +33,19 @@ def described_fields(table: type[Section]) -> dict[str, FieldInfo]:
 
 def _docstrings(kind: type) -> Iterator[tuple[str, str]]:
     """Names and docstrings of a class's attributes."""
-    definition = _classes(kind.__module__).get(kind.__name__)
-    body = definition.body if definition else []
-    for field, below in pairwise(body):
+    for field, below in pairwise(_bodies(kind.__module__).get(kind.__name__, ())):
         match field, below:
-            case (
-                ast.AnnAssign(target=ast.Name(id=name)),
-                ast.Expr(value=ast.Constant(value=str(text))),
-            ):
+            case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                 yield name, inspect.cleandoc(text)
             case _:
                 pass
 
 
 @cache
-def _classes(module: str) -> dict[str, ast.ClassDef]:
-    """The classes that a module's source defines, which may not be there."""
+def _bodies(module: str) -> dict[str, list[ast.stmt]]:
+    """Statements of the classes in a module's source, which may not be there."""
     try:
-        source = inspect.getsource(sys.modules[module])
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (KeyError, OSError, TypeError):
         return {}
-    return {
-        each.name: each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.ClassDef)
-    }
+    return {each.name: each.body for each in ast.walk(tree) if isinstance(each, ast.ClassDef)}
