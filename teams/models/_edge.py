@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from itertools import islice
 from typing import TypeVar, cast
+from uuid import uuid4
 
 from teams._base.tool_call import LARGEST_ARGUMENTS, MOST_VALUES, FunctionCall, is_too_large
 from teams._base.whole_text import whole_text, whole_texts
@@ -48,7 +49,15 @@ def incoming(answer: CreateResult) -> CreateResult:
 
 
 def _calls(calls: Sequence[FunctionCall]) -> list[FunctionCall]:
-    return [_call(call) for call in calls[:MOST_CALLS]]
+    made = [_call(call) for call in calls[:MOST_CALLS]]
+    if len(ids := {call.id for call in made}) == len(made) and "" not in ids:
+        return made
+    taken = {""}
+    for place, call in enumerate(made):
+        if call.id in taken:
+            made[place] = call = replace(call, id=f"call_{uuid4().hex}")
+        taken.add(call.id)
+    return made
 
 
 def _call(call: FunctionCall) -> FunctionCall:

@@ -65,8 +65,9 @@ _ADVICE: Mapping[type[ModelError], str] = {
 class ModelEndpoint:
     """Which model, where, and what must never be shown of it.
 
-    `codes` are the provider's own names for errors, `advice` what to do where it is not the usual
-    thing. A client over an SDK adds what the SDK raises.
+    `codes` are the provider's own names for errors, which stand in the `code_field` of an error
+    object, `advice` what to do where it is not the usual thing. A client over an SDK adds what the
+    SDK raises.
     """
 
     model: str
@@ -77,6 +78,7 @@ class ModelEndpoint:
     advice: Mapping[type[ModelError], str] = field(
         default_factory=dict[type[ModelError], str], repr=False
     )
+    code_field: str = "code"
 
     @contextmanager
     def errors(self) -> Generator[None]:
@@ -135,6 +137,14 @@ class ModelEndpoint:
             retry_after=retry_seconds(response.headers),
         )
 
+    def stream_error(self, error: object) -> ModelError:
+        """The error for an error object in a successful stream."""
+        fields = cast("Mapping[str, Any]", error if isinstance(error, dict) else {"message": error})
+        code: Any = fields.get(self.code_field)
+        # Some providers repeat the status as the code.
+        status = code if isinstance(code, int) else None
+        return self.refusal(status, str(fields.get("message")), str(code) if code else None)
+
     def _translate_error(self, error: Exception) -> ModelError:
         if (own := self.sdk_failure(error)) is not None:
             return own
@@ -183,13 +193,11 @@ class ModelEndpoint:
 class SdkEndpoint(ModelEndpoint):
     """An endpoint asked through `openai` or `anthropic`.
 
-    Their errors have the same names: `sdk` is that module, `sdk_error` its base class of errors,
-    and `code_field` the field of an error object that names it.
+    Their errors have the same names: `sdk` is that module, `sdk_error` its base class of errors.
     """
 
     sdk: Any = field(repr=False)
     sdk_error: type[Exception] = field(repr=False)
-    code_field: str = "code"
 
     def sdk_errors(self) -> tuple[type[Exception], ...]:
         return (self.sdk_error,)
@@ -206,14 +214,6 @@ class SdkEndpoint(ModelEndpoint):
                 return self.unreachable(error)
             case _:
                 return None
-
-    def stream_error(self, error: object) -> ModelError:
-        """The error for an error object in a successful stream."""
-        fields = cast("Mapping[str, Any]", error if isinstance(error, dict) else {"message": error})
-        code: Any = fields.get(self.code_field)
-        # Some providers repeat the status as the code.
-        status = code if isinstance(code, int) else None
-        return self.refusal(status, str(fields.get("message")), str(code) if code else None)
 
     def _refused(self, error: Any) -> ModelError:
         body = error_object(error.body)

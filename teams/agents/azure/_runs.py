@@ -6,35 +6,33 @@ import asyncio
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
-from teams._tools.base import Tool
-from teams._tools.schema import ToolSchema
-from teams.models._client import ToolChoice
+from teams.models._dialect import Request
 from teams.models._edge import reported_usage
 from teams.models._endpoint import ModelEndpoint
 from teams.models._errors import BadAnswer, ModelError, ModelTimeout, ModelUnavailable
 from teams.models._exchange import Deadline
 from teams.models._hosted import ABLE, parts_of, ran_there, since_last_of
-from teams.models._settings import DEADLINE_SECONDS
+from teams.models._outgoing import Asked
+from teams.models._tokens import Wire
 from teams.models._types import (
+    CreateResult,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     HostedResult,
-    LLMMessage,
-    RequestUsage,
     UserMessage,
 )
-from teams.models.openai._base import BaseOpenAIChatCompletionClient
-from teams.models.openai._request import Dialect, Wire, tool_arguments
+from teams.models._wire import WireClient
+from teams.models.openai._dialect import OpenAIDialect
+from teams.models.openai._request import tool_definitions
 
 _ACTIVE = ("queued", "in_progress", "cancelling")
 _POLL_SECONDS = 0.5
@@ -66,21 +64,18 @@ class _Endpoint(ModelEndpoint):
                 return None
 
 
-class AzureRuns(BaseOpenAIChatCompletionClient):
+class AzureRuns(WireClient):
     """Runs of one thread; `settings` gives each run's other fields."""
 
     def __init__(
         self, agents: Any, model: str, source: str, settings: Callable[[Sequence[Any]], Wire]
     ) -> None:
-        # Not the base's own: there is no client of OpenAI's.
         self._agents, self._model, self._source, self._settings = agents, model, source, settings
-        self._model_info, self._provider = ABLE, "azure.ai.inference"
-        self._dialect = Dialect(info=ABLE)
-        self._create_args, self._stream_options = {}, {}
-        self._endpoint: Any = _Endpoint(
+        dialect = OpenAIDialect(info=ABLE, provider="azure.ai.inference")
+        endpoint = _Endpoint(
             model=model, endpoint="Azure AI", key_variable="the credential", secrets=()
         )
-        self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+        super().__init__(dialect, agents, endpoint)
         self.agent_id: str | None = None
         self.own_agent_id: str | None = None
         """The agent that was made here, which may be deleted."""
@@ -90,17 +85,9 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
     async def close(self) -> None:
         """Nothing: whoever made the SDK's client closes it."""
 
-    @override
-    def _body(
-        self,
-        messages: Sequence[LLMMessage],
-        tools: Sequence[Tool | ToolSchema],
-        tool_choice: ToolChoice,
-        json_output: bool | type[BaseModel] | None,
-        extra: Mapping[str, Any],
-    ) -> Wire:
-        functions = tool_arguments(tools, "auto", None).get("tools", [])
-        new = since_last_of(self._source, messages)
+    def _body(self, request: Request) -> Wire:
+        functions = tool_definitions(request.tools)
+        new = since_last_of(self._source, request.messages)
         results = [
             result
             for message in new
@@ -113,17 +100,18 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
             if isinstance(message, UserMessage)
         ]
         body = {"messages": said, "results": results, "run": self._settings(functions)}
-        return {**body, "previous": extra.get("previous_response_id")}
+        return {**body, "previous": request.extra.get("previous_response_id")}
 
     @override
-    async def _complete(self, body: Wire, *, structured: bool) -> HostedResult:
-        with self._endpoint.errors():
-            async with Deadline(self._endpoint, DEADLINE_SECONDS).limit():
+    async def _complete(self, asked: Asked) -> HostedResult:
+        body = self._body(await self._request(asked))
+        with self._errors():
+            async with Deadline(self._endpoint, self._deadline).limit():
                 return await self._result(await self._wait(await self._start(body)))
 
     @override
-    async def _stream(self, body: Wire, *, structured: bool) -> AsyncGenerator[Any, None]:
-        yield await self._complete(body, structured=structured)
+    async def _stream(self, asked: Asked) -> AsyncGenerator[str | CreateResult, None]:
+        yield await self._complete(asked)
 
     async def _start(self, body: Wire) -> Any:
         """The run that waits for the results, or a new one."""
@@ -245,7 +233,7 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
             response_id=run["id"],
             used=await self._used(run),
         )
-        self._count_usage(result)
+        self._usage += result.usage
         return result
 
     async def _used(self, run: Any) -> list[FunctionExecutionResult]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from teams.models._types import ModelInfo
-from teams.models.anthropic._signed import THINKING, Wire
+from teams.models._tokens import Wire
+from teams.models.anthropic._signed import THINKING
 
 ANSWER_TOOL = "structured_answer"
 """The tool that a model without JSON schemas has to answer with."""
@@ -19,23 +19,14 @@ _LEAST_ANSWER = 4_096
 """Tokens that thinking leaves for the answer."""
 
 
-def ask_for_json(
-    body: Wire, json_output: bool | type[BaseModel] | None, info: ModelInfo, *, formats: bool
-) -> None:
-    """Ask for JSON; ValueError if the model can't.
-
-    The API has no mode for any JSON: an instruction says it.
-    """
+def ask_for_json(body: Wire, json_output: bool | type[BaseModel] | None, *, formats: bool) -> None:
+    """Ask for JSON. The API has no mode for any JSON: an instruction says it."""
     match json_output:
         case None | False:
             pass
         case True:
-            if not info["json_output"]:
-                raise ValueError("Model does not support JSON output.")
             body["system"] = f"{body['system']}\n\n{JSON_ONLY}".strip()
         case model:
-            if not info.get("structured_output", False):
-                raise ValueError("Model does not support structured output.")
             if formats:
                 _hold_to_schema(body, model)
             else:

@@ -11,14 +11,13 @@ from teams._base.extras import needs_extra
 from teams._components.component import Component
 from teams.models._errors import BadCredentials
 from teams.models._settings import answer_bounds, http_timeout, whole_deadline
-from teams.models.anthropic._base import BaseAnthropicChatCompletionClient, Decode
+from teams.models.anthropic._base import BaseAnthropicChatCompletionClient
 from teams.models.anthropic._config import (
     AnthropicBedrockClientConfiguration,
     AnthropicBedrockClientConfigurationConfigModel,
     AnthropicClientConfiguration,
     AnthropicClientConfigurationConfigModel,
 )
-from teams.models.anthropic._event_stream import EventStreamDecoder
 from teams.models.anthropic._failures import NO_KEY
 
 if TYPE_CHECKING:
@@ -79,7 +78,6 @@ class AnthropicBedrockChatCompletionClient(
     """
 
     component_config_schema = AnthropicBedrockClientConfigurationConfigModel
-    _provider = "aws.bedrock"
 
     def __init__(self, **settings: Unpack[AnthropicBedrockClientConfiguration]) -> None:
         sdk = _load_sdk("bedrock")
@@ -93,11 +91,8 @@ class AnthropicBedrockChatCompletionClient(
         arguments = _arguments(config)
         # The SDK's own value is for the newest models alone.
         arguments["create_args"]["anthropic_version"] = _BEDROCK_VERSION
-        super().__init__(client, **arguments)
+        super().__init__(client, **arguments, bedrock=True)
         self._config = config
-
-    def _decoder(self) -> Decode:
-        return EventStreamDecoder()
 
     def _to_config(self) -> AnthropicBedrockClientConfigurationConfigModel:
         return self._config.model_copy()

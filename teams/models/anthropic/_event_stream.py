@@ -1,30 +1,18 @@
-"""Decode the streams of events in which Anthropic and Amazon Bedrock answer."""
+"""Decode the streams of events in which Amazon Bedrock answers."""
 
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 from teams.models._errors import BadAnswer
-
-
-class EventLineDecoder:
-    """Turns bytes of server-sent events into their data."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def __call__(self, data: bytes) -> Iterator[bytes]:
-        # Lines of httpx also end at U+2028 and its like, which stand as they are in texts of JSON.
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        return (line[5:] for line in lines if line.startswith(b"data:"))
+from teams.models._exchange import parse_json
 
 
 class EventStreamDecoder:
-    """Turns bytes into the events inside, as JSON text.
+    """Turns bytes into the events inside.
 
     Frames are those of AWS's `application/vnd.amazon.eventstream`; what Bedrock calls an exception
     becomes an error event of Anthropic's.
@@ -35,8 +23,8 @@ class EventStreamDecoder:
         self._library: Any = import_module("botocore.eventstream")
         self._frames: Any = self._library.EventStreamBuffer()
 
-    def __call__(self, data: bytes) -> Iterator[str]:
-        self._frames.add_data(data)
+    def __call__(self, piece: bytes) -> Iterator[object]:
+        self._frames.add_data(piece)
         while True:
             try:
                 frame = next(self._frames, None)
@@ -46,13 +34,16 @@ class EventStreamDecoder:
                 return
             yield from _events(frame.headers, frame.payload)
 
+    def end(self) -> tuple[()]:
+        return ()
 
-def _events(headers: dict[str, str], payload: bytes) -> Iterator[str]:
-    content: Any = json.loads(payload)
+
+def _events(headers: dict[str, str], payload: bytes) -> Iterator[object]:
+    content: Any = parse_json(payload)
     if headers.get(":message-type") == "event":
         if chunk := content.get("bytes"):
-            yield base64.b64decode(chunk).decode()
+            yield parse_json(base64.b64decode(chunk))
         return
     kind = headers.get(":exception-type") or headers.get(":error-code")
     error = {"type": kind, "message": content.get("message") or str(kind)}
-    yield json.dumps({"type": "error", "error": error})
+    yield {"type": "error", "error": error}

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never, cast
 
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
-from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.models._client import ToolChoice
-from teams.models._conversation import one_system_message
+from teams.models._dialect import Request
+from teams.models._tokens import Wire
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
-    ModelInfo,
     SystemMessage,
     UserMessage,
 )
-from teams.models.anthropic._signed import SignedAnswers, Wire
+from teams.models.anthropic._signed import SignedAnswers
 
 _NO_TEXT = "(no text)"
 """The first message of the user, who has to begin."""
@@ -33,20 +31,14 @@ _FORBIDDEN_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Turns:
     """The form of messages for one model."""
 
-    info: ModelInfo
     goes_on: bool
     signed: SignedAnswers
 
-    def messages(self, messages: Sequence[LLMMessage]) -> tuple[str, list[Wire]]:
-        """The system text and the turns.
-
-        Raises ValueError for what the model can't take.
-        """
-        if not self.info.get("multiple_system_messages", True):
-            messages = one_system_message(messages)
+    def write(self, messages: Sequence[LLMMessage]) -> tuple[str, list[Wire]]:
+        """The system text and the turns."""
         texts = [message.content for message in messages if isinstance(message, SystemMessage)]
         turns: list[Wire] = []
         for message in messages:
@@ -94,37 +86,26 @@ class Dialect:
         for part in parts:
             if isinstance(part, str):
                 yield from _text(part)
-            elif not self.info["vision"]:
-                raise ValueError("Model does not support vision and image was provided")
             else:
                 data = part.to_base64()
                 source = {"type": "base64", "media_type": part.mime_type, "data": data}
                 yield {"type": "image", "source": source}
 
 
-def tool_arguments(
-    tools: Sequence[Tool | ToolSchema], tool_choice: ToolChoice, turns: Sequence[Wire]
-) -> Wire:
+def tool_arguments(request: Request, turns: Sequence[Wire]) -> Wire:
     """The part of a request about tools.
 
     Turns with calls need their tools defined, even if none is offered. Raises ValueError for a tool
-    whose name the API refuses, and where `tool_choice` is not among `tools`.
+    whose name the API refuses.
     """
-    if not tools:
+    if not request.tools:
         called = _called(turns)
         return {"tools": called, "tool_choice": {"type": "none"}} if called else {}
-    written = [_tool(tool if isinstance(tool, Mapping) else tool.schema) for tool in tools]
-    match tool_choice:
-        case "auto" | "none":
-            choice: Wire = {"type": tool_choice}
-        case "required":
-            choice = {"type": "any"}
-        case tool:
-            name = tool.schema["name"]
-            if name not in {each["name"] for each in written}:
-                raise ValueError(f"tool_choice references {name!r}, which is not among the tools.")
-            choice = {"type": "tool", "name": name}
-    return {"tools": written, "tool_choice": choice}
+    if request.forced:
+        choice = {"type": "tool", "name": request.forced}
+    else:
+        choice = {"type": "any" if request.choice == "required" else request.choice}
+    return {"tools": [*map(_tool, request.tools)], "tool_choice": choice}
 
 
 def _called(turns: Sequence[Wire]) -> list[Wire]:

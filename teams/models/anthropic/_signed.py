@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
 
 from teams._base.tool_call import FunctionCall
+from teams.models._tokens import Wire
 
-Wire = dict[str, Any]
 THINKING = ("thinking", "redacted_thinking")
 
 _KEPT = 256

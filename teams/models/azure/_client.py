@@ -14,14 +14,16 @@ from functools import partial
 from typing import Any, Literal, Required, Unpack
 from urllib.parse import urlsplit
 
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, override
 
 from teams._base.bounded.clients import http_client
+from teams.models._dialect import Request
+from teams.models._outgoing import Asked
 from teams.models._settings import answer_bounds, http_timeout, whole_deadline
+from teams.models._tokens import Wire
 from teams.models._types import ModelInfo
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._entra import entra_token
-from teams.models.openai._request import Wire
 
 GITHUB = "https://models.github.ai/inference"
 
@@ -103,16 +105,10 @@ class AzureAIChatCompletionClient(BaseOpenAIChatCompletionClient):
         )
         self._endpoint = replace(self._endpoint, key_variable="credential")
 
-    def _body(
-        self,
-        messages: Any,
-        tools: Any,
-        tool_choice: Any,
-        json_output: Any,
-        extra: Mapping[str, Any],
-    ) -> Wire:
-        _refuse_unknown(extra, _CreateArguments.__annotations__, "extra_create_args")
-        return super()._body(messages, tools, tool_choice, json_output, _on_the_wire(extra))
+    @override
+    async def _request(self, asked: Asked) -> Request:
+        _refuse_unknown(asked.extra, _CreateArguments.__annotations__, "extra_create_args")
+        return await super()._request(replace(asked, extra=_on_the_wire(asked.extra)))
 
 
 def _check(settings: Mapping[str, Any]) -> None:

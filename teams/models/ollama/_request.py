@@ -3,91 +3,68 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, assert_never, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, assert_never, cast
 
 from pydantic import BaseModel
 
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
-from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.models._client import ToolChoice
-from teams.models._conversation import one_system_message
+from teams.models._dialect import Request
+from teams.models._tokens import Wire
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
     LLMMessage,
-    ModelInfo,
     SystemMessage,
     UserMessage,
 )
 
-Wire: TypeAlias = dict[str, Any]
+
+def wire_messages(messages: Sequence[LLMMessage]) -> list[Wire]:
+    """The messages on the wire."""
+    return [one for message in messages for one in _message(message)]
 
 
-def wire_messages(messages: Sequence[LLMMessage], info: ModelInfo) -> list[Wire]:
-    """The messages on the wire; ValueError for what the model can't take."""
-    if not info.get("multiple_system_messages", True):
-        messages = one_system_message(messages)
-    return [one for message in messages for one in _message(message, info)]
-
-
-def wire_tools(
-    tools: Sequence[Tool | ToolSchema], tool_choice: ToolChoice, info: ModelInfo
-) -> list[Wire]:
+def wire_tools(request: Request) -> list[Wire]:
     """The tools that a request offers: Ollama has no `tool_choice`.
 
     For "none" they are left out, of a tool it alone is offered, and "required" is "auto". Raises
     ValueError for what can't be asked.
     """
-    if tools and not info["function_calling"]:
-        raise ValueError("Model does not support function calling")
-    offered = wire_schemas(tools)
-    match tool_choice:
-        case "auto":
-            return offered
-        case "none":
-            return []
-        case "required":
-            if not offered:
-                raise ValueError("tool_choice is 'required', but there are no tools.")
-            return offered
-        case tool:
-            name = tool.schema["name"]
-            if chosen := [each for each in offered if each["function"]["name"] == name]:
-                return chosen
-            raise ValueError(f"tool_choice references {name!r}, which is not among the tools.")
+    offered = wire_schemas(request.tools)
+    if request.forced:
+        return [each for each in offered if each["function"]["name"] == request.forced]
+    if request.choice == "required" and not offered:
+        raise ValueError("tool_choice is 'required', but there are no tools.")
+    return [] if request.choice == "none" else offered
 
 
-def wire_schemas(tools: Sequence[Tool | ToolSchema]) -> list[Wire]:
+def wire_schemas(tools: Sequence[ToolSchema]) -> list[Wire]:
     """The tools as they stand on the wire, with their whole schema."""
-    return [_tool(tool if isinstance(tool, Mapping) else tool.schema) for tool in tools]
+    return [*map(_tool, tools)]
 
 
-def wire_format(json_output: bool | type[BaseModel] | None, info: ModelInfo) -> Wire:
-    """The form of the answer; ValueError for what the model can't do."""
+def wire_format(json_output: bool | type[BaseModel] | None) -> Wire:
+    """The form of the answer."""
     match json_output:
         case None | False:
             return {}
         case True:
-            if not info["json_output"]:
-                raise ValueError("Model does not support JSON output.")
             return {"format": "json"}
         case model:
-            if not info.get("structured_output", False):
-                raise ValueError("Model does not support structured output.")
             return {"format": model.model_json_schema()}
 
 
-def _message(message: LLMMessage, info: ModelInfo) -> Iterable[Wire]:
+def _message(message: LLMMessage) -> Iterable[Wire]:
     match message:
         case SystemMessage():
             yield {"role": "system", "content": message.content}
         case UserMessage(content=str()):
             yield {"role": "user", "content": message.content}
         case UserMessage():
-            yield from _parts(message.content, info)
+            yield from _parts(message.content)
         case AssistantMessage(content=str()):
             yield {"role": "assistant", "content": message.content}
         case AssistantMessage():
@@ -101,13 +78,11 @@ def _message(message: LLMMessage, info: ModelInfo) -> Iterable[Wire]:
             assert_never(message)
 
 
-def _parts(parts: Iterable[str | Image], info: ModelInfo) -> list[Wire]:
+def _parts(parts: Iterable[str | Image]) -> list[Wire]:
     """A message for each text, with the images that follow it."""
     wire: list[Wire] = []
     for part in parts:
         if isinstance(part, Image):
-            if not info["vision"]:
-                raise ValueError("Model does not support vision and image was provided")
             if not wire:
                 wire.append({"role": "user", "content": ""})
             wire[-1].setdefault("images", []).append(part.to_base64())

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, assert_never
+from typing import Any, assert_never
 
 from pydantic import BaseModel
 
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
-from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.models._client import ToolChoice
-from teams.models._conversation import one_system_message
+from teams.models._dialect import Request
+from teams.models._tokens import Wire
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
@@ -25,24 +24,20 @@ from teams.models._types import (
     UserMessage,
 )
 
-Wire: TypeAlias = dict[str, Any]
-
 _FORBIDDEN_IN_NAMES = re.compile(r"[\s<|\\/>]")
 _NAME_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Messages:
     """The form of messages for one model."""
 
     info: ModelInfo
     name_field: bool = True
     name_prefixes: bool = False
 
-    def messages(self, messages: Sequence[LLMMessage]) -> list[Wire]:
-        """The messages on the wire; ValueError for what the model can't take."""
-        if not self.info.get("multiple_system_messages", True):
-            messages = one_system_message(messages)
+    def write(self, messages: Sequence[LLMMessage]) -> list[Wire]:
+        """The messages on the wire."""
         wire = [one for message in messages for one in self._message(message)]
         if ModelFamily.is_claude(self.info["family"]):
             wire = _without_blank_texts(wire)
@@ -83,8 +78,6 @@ class Dialect:
     def _part(self, part: str | Image) -> Wire:
         if isinstance(part, str):
             return {"type": "text", "text": self._text(part)}
-        if not self.info["vision"]:
-            raise ValueError("Model does not support vision and image was provided")
         return part.to_openai_format()
 
     def _assistant(self, message: AssistantMessage) -> Wire:
@@ -101,47 +94,26 @@ class Dialect:
         return text or (" " if ModelFamily.is_gemini(self.info["family"]) else "")
 
 
-def tool_arguments(
-    tools: Sequence[Tool | ToolSchema],
-    tool_choice: ToolChoice,
-    parallel_tool_calls: bool | None,
-) -> Wire:
-    """The part of a request about tools; empty without tools.
-
-    Raises ValueError where `tool_choice` is a tool that is not among `tools`.
-    """
-    if not tools:
-        return {}
-    schemas = [tool if isinstance(tool, Mapping) else tool.schema for tool in tools]
-    arguments: Wire = {"tools": [_tool(schema) for schema in schemas]}
-    match tool_choice:
-        case "auto" | "required" | "none":
-            arguments["tool_choice"] = tool_choice
-        case tool:
-            name = tool.schema["name"]
-            if name not in {schema["name"] for schema in schemas}:
-                raise ValueError(f"tool_choice references {name!r}, which is not among the tools.")
-            arguments["tool_choice"] = {"type": "function", "function": {"name": name}}
-    if parallel_tool_calls is not None:
-        arguments["parallel_tool_calls"] = parallel_tool_calls
-    return arguments
+def tool_definitions(tools: Sequence[ToolSchema]) -> list[Wire]:
+    """The tools as they stand on the wire."""
+    return [_tool(schema) for schema in tools]
 
 
-def response_format(json_output: bool | type[BaseModel] | None, info: ModelInfo) -> Wire:
-    """The part of a request about the form of its answer.
+def tool_choice(request: Request) -> Wire | str:
+    """Whether a tool may or must be called."""
+    if request.forced:
+        return {"type": "function", "function": {"name": request.forced}}
+    return request.choice
 
-    Raises ValueError for what the model can't do.
-    """
+
+def response_format(json_output: bool | type[BaseModel] | None) -> Wire:
+    """The part of a request about the form of its answer."""
     match json_output:
         case None | False:
             return {}
         case True:
-            if not info["json_output"]:
-                raise ValueError("Model does not support JSON output.")
             return {"response_format": {"type": "json_object"}}
         case model:
-            if not info.get("structured_output", False):
-                raise ValueError("Model does not support structured output.")
             return {"response_format": _schema_format(model)}
 
 

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
-from teams._tools.base import Tool
-from teams._tools.schema import ToolSchema
-from teams.models._client import ToolChoice
-from teams.models._edge import reported_usage
-from teams.models._endpoint import SdkEndpoint
-from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
+from teams.models._dialect import Json, Request, fields_of
+from teams.models._draft import Draft
+from teams.models._errors import BadAnswer
 from teams.models._hosted import ABLE, parts_of, ran_there, since_last_of
+from teams.models._tokens import Wire
+from teams.models._transport import SdkTransport
 from teams.models._types import (
     AssistantMessage,
     FinishReasons,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
-    HostedResult,
     LLMMessage,
     SystemMessage,
     UserMessage,
 )
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._catalog import known_model
-from teams.models.openai._request import Wire, tool_arguments
+from teams.models.openai._dialect import OpenAIDialect
+from teams.models.openai._request import tool_definitions
 
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
@@ -40,10 +38,6 @@ _NOT_DONE_HERE = {
     "local_shell_call": "local_shell, which needs a shell of yours",
     "mcp_approval_request": 'an MCP tool that asks for approval: set its require_approval = "never"'
     " (and allowed_tools), or connect the server here, where the tool policy holds",
-}
-_FINISH: Mapping[str, FinishReasons] = {
-    "max_output_tokens": "length",
-    "content_filter": "content_filter",
 }
 
 
@@ -60,95 +54,92 @@ class ResponsesClient(BaseOpenAIChatCompletionClient):
         *,
         source: str,
         hosted: Callable[[], list[Wire]],
-        create_args: Mapping[str, Any],
+        create_args: Mapping[str, object],
     ) -> None:
-        info = None if known_model(create_args["model"]) else ABLE
+        info = None if known_model(str(create_args["model"])) else ABLE
         super().__init__(client, create_args=create_args, model_info=info)
-        self._completions = client.responses
-        self._source = source
-        self._hosted = hosted
-
-    @property
-    @override
-    def max_output_tokens(self) -> int | None:
-        return self._create_args.get("max_output_tokens")
+        self._dialect = ResponsesDialect(
+            info=self._dialect.info,
+            context=self._dialect.context,
+            provider=self._dialect.provider,
+            create_args={name: each for name, each in create_args.items() if each is not None},
+            source=source,
+            hosted_tools=hosted,
+        )
+        self._transport = SdkTransport(
+            client=client, resource=client.responses, arguments=_sdk_arguments
+        )
 
     @override
     async def close(self) -> None:
         """Nothing: whoever made the SDK's client closes it."""
 
+
+@dataclass(kw_only=True)
+class ResponsesDialect(OpenAIDialect):
+    """The form of the Responses API."""
+
+    prompt_counts: ClassVar[Sequence[str]] = ("input_tokens",)
+    completion_count: ClassVar[str] = "output_tokens"
+    marks_thoughts: ClassVar[bool] = False
+    finishes: ClassVar[Mapping[str, FinishReasons]] = {
+        "completed": "stop",
+        "max_output_tokens": "length",
+        "content_filter": "content_filter",
+    }
+
+    source: str
+    hosted_tools: Callable[[], list[Wire]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.answer_limit = self.create_args.get("max_output_tokens")
+
     @override
-    def _body(
-        self,
-        messages: Sequence[LLMMessage],
-        tools: Sequence[Tool | ToolSchema],
-        tool_choice: ToolChoice,
-        json_output: bool | type[BaseModel] | None,
-        extra: Mapping[str, Any],
-    ) -> Wire:
+    def body(self, request: Request) -> Wire:
+        messages, extra = request.messages, request.extra
         told = [message for message in messages if isinstance(message, SystemMessage)]
         said = [message for message in messages if not isinstance(message, SystemMessage)]
         if extra.get("previous_response_id"):
-            said = since_last_of(self._source, said)
-        body = {**self._create_args, **extra, "messages": [*_input(said)]}
-        text: Any = self._create_args.get("text") or {}
+            said = since_last_of(self.source, said)
+        body: Wire = {**self.create_args, **extra, "messages": [*_input(said)]}
+        if request.stream:
+            body["stream"] = True
+        text: Json = self.create_args.get("text") or {}
         if text.get("format", {}).get("type") == "json_object":
             # Refused unless the input itself speaks of JSON.
             body["messages"].insert(0, {"role": "developer", "content": "Answer with JSON."})
         if told:
             body["instructions"] = "\n".join(message.content for message in told)
-        functions = tool_arguments(tools, "auto", None).get("tools", [])
-        offered = [*self._hosted(), *map(_function, functions)]
-        if offered and tool_choice != "none":
+        functions = tool_definitions(request.tools)
+        offered = [*self.hosted_tools(), *map(_function, functions)]
+        if offered and request.choice != "none":
             body["tools"] = offered
         return body
 
     @override
-    def _arguments(self, body: Wire) -> Wire:
-        others = ("messages", "model", "stream_options")  # the usage comes unasked
-        rest = {key: each for key, each in body.items() if key not in others}
-        return {"model": body["model"], "extra_body": {**rest, "input": body["messages"]}}
-
-    @override
-    def _read(self, completion: object, *, structured: bool) -> HostedResult:
-        return read_response(completion, self._endpoint)
-
-    @override
-    def _new_answer(self) -> ResponseEvents:
-        return ResponseEvents(self._endpoint)
-
-
-@dataclass(slots=True)
-class ResponseEvents:
-    """An answer that comes as events."""
-
-    _endpoint: SdkEndpoint
-    _response: object = None
-
-    def add(self, event: object) -> str:
-        """Take an event, and return its text for the reader."""
-        fields = cast("Wire", event) if isinstance(event, dict) else {}
-        match fields.get("type"):
+    def decode(self, event: Json, draft: Draft) -> str:
+        match event.get("type"):
             case "response.output_text.delta" | "response.refusal.delta":
-                return fields.get("delta") or ""
-            case "response.completed" | "response.incomplete" | "response.failed":
-                self._response = fields.get("response")
+                draft.begun = True
+                return event.get("delta") or ""
+            case "response.completed" | "response.incomplete":
+                _read_response(event.get("response"), draft)
+            case "response.failed":
+                draft.error = fields_of(event.get("response")).get("error") or event
             case "error":
-                raise self._endpoint.stream_error(fields)
+                draft.error = event
+            case None | "response" if "output" in event or "status" in event:
+                _read_response(event, draft)
             case _:
-                pass
+                draft.begun = True
         return ""
 
-    def end(self) -> str:
-        """Nothing is held back."""
-        return ""
 
-    def result(self, *, structured: bool) -> HostedResult:
-        """The whole answer; ModelDisconnected for one without an end."""
-        del structured
-        if self._response is None:
-            raise ModelDisconnected("The answer ended before it was complete")
-        return read_response(self._response, self._endpoint)
+def _sdk_arguments(body: Wire) -> Wire:
+    named = {key: body[key] for key in ("model", "stream") if key in body}
+    rest = {key: each for key, each in body.items() if key not in ("messages", *named)}
+    return {**named, "extra_body": {**rest, "input": body["messages"]}}
 
 
 @dataclass(slots=True)
@@ -191,38 +182,30 @@ class _Output:
         self.used.append(ran_there(tool, str(item.get("id")), failed=failed))
 
 
-def read_response(response: object, endpoint: SdkEndpoint) -> HostedResult:
-    """The result of a whole response.
-
-    Raises a ModelError for one that failed or was withheld, BadAnswer for what is none.
-    """
-    fields = cast("Wire", response) if isinstance(response, dict) else {}
-    if fields.get("status") == "failed":
-        raise endpoint.stream_error(fields.get("error"))
-    if fields.get("status") not in ("completed", "incomplete") or "output" not in fields:
+def _read_response(response: object, draft: Draft) -> None:
+    """Read a whole response; BadAnswer for what is none, or wants what is not done here."""
+    fields = fields_of(response)
+    status = fields.get("status")
+    if status not in ("completed", "incomplete") or "output" not in fields:
         raise BadAnswer("The answer is not a complete response")
     output = _Output()
     for item in fields["output"]:
         output.add(item)
+    draft.begun = draft.complete = True
+    draft.say(output.text)
+    draft.refusal = output.refusal
+    draft.think("\n\n".join(filter(None, output.thoughts)))
+    for call in output.calls:
+        draft.add_call(call.id, call.name, call.arguments)
     details: Wire = fields.get("incomplete_details") or {}
-    finish = _FINISH.get(details.get("reason", ""), "stop")
-    content = output.calls or output.text or output.refusal
-    if not content and finish == "content_filter":
-        raise ModelRefused("The provider's content filter withheld the answer")
-    if not content and finish == "length":
-        raise BadAnswer("The answer was cut at the token limit before it said anything")
-    thoughts = [*output.thoughts, output.text if output.calls else ""]
-    return HostedResult(
-        finish_reason="function_calls" if output.calls else finish,
-        content=content,
-        usage=reported_usage(fields.get("usage"), ["input_tokens"], "output_tokens"),
-        cached=False,
-        thought="\n\n".join(filter(None, thoughts)) or None,
-        response_id=fields["id"],
-        used=output.used,
-        images=output.images,
-        citations=output.citations,
-    )
+    draft.finish = details.get("reason") or "completed"
+    draft.count(fields.get("usage"))
+    draft.hosted = {
+        "response_id": fields["id"],
+        "used": output.used,
+        "images": output.images,
+        "citations": output.citations,
+    }
 
 
 def _input(messages: Sequence[LLMMessage]) -> Iterator[Wire]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._tools.base import Tool
-from teams._tools.schema import ToolSchema
-from teams.models._client import ToolChoice
+from teams.models._dialect import Request
 from teams.models._endpoint import ModelEndpoint
 from teams.models._errors import (
     BadCredentials,
@@ -22,20 +21,13 @@ from teams.models._errors import (
     ModelRefused,
     ModelUnavailable,
 )
-from teams.models._exchange import Deadline, log_call, log_stream_end, log_stream_start
-from teams.models._settings import DEADLINE_SECONDS
-from teams.models._types import (
-    CreateResult,
-    LLMMessage,
-    ModelFamily,
-    ModelInfo,
-    RequestUsage,
-    validate_model_info,
-)
-from teams.models.openai._answer import Answer
-from teams.models.openai._base import BaseOpenAIChatCompletionClient
+from teams.models._exchange import Deadline
+from teams.models._tokens import Wire
+from teams.models._types import ModelFamily, ModelInfo, validate_model_info
+from teams.models._wire import WireClient
+from teams.models.openai._dialect import OpenAIDialect
 from teams.models.openai._failures import openai_endpoint
-from teams.models.openai._request import Dialect, Wire, response_format, tool_arguments
+from teams.models.openai._request import response_format, tool_choice
 
 if TYPE_CHECKING:
     from semantic_kernel import Kernel
@@ -55,15 +47,13 @@ _READ_AHEAD = 1000
 _OWN_ARGUMENTS = ("kernel", "prompt_execution_settings")
 
 
-class SKChatCompletionAdapter(BaseOpenAIChatCompletionClient):
+class SKChatCompletionAdapter(WireClient):
     """Asks a model through one of Semantic Kernel's connectors.
 
     Of `extra_create_args`, `kernel` and `prompt_execution_settings` replace those given here, and
     others are fields of the settings. A kernel is required, but only the tools of a request are
     offered to the model, never the kernel's own functions, and Semantic Kernel runs none of them.
     Without `model_info` the model can do nothing but write text.
-
-    Messages and answers take OpenAI's form on their way, so the base is the client that has it.
     """
 
     def __init__(
@@ -74,101 +64,20 @@ class SKChatCompletionAdapter(BaseOpenAIChatCompletionClient):
         model_info: ModelInfo | None = None,
         service_id: str | None = None,
     ) -> None:
-        # Not the base's own: there is no client of OpenAI's.
-        self._connector = sk_client
-        self._kernel = kernel
-        self._prompt_settings = prompt_settings
-        self._service_id = service_id
-        self._model_info = model_info or _NOTHING
-        validate_model_info(self._model_info)
-        self._dialect = Dialect(info=self._model_info)
-        self._model, self._provider = sk_client.ai_model_id, "semantic_kernel"
-        self._create_args, self._stream_options = {}, {}
-        self._endpoint, self._says_its_end = _endpoint(sk_client)
-        self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
-
-    @override
-    async def close(self) -> None:
-        """Nothing: whoever made the connector closes it."""
-
-    @override
-    def _body(
-        self,
-        messages: Sequence[LLMMessage],
-        tools: Sequence[Tool | ToolSchema],
-        tool_choice: ToolChoice,
-        json_output: bool | type[BaseModel] | None,
-        extra: Mapping[str, Any],
-    ) -> Wire:
-        """The messages on the wire, and the connector's arguments."""
-        # This imports Semantic Kernel, as the maker of the connector has done.
-        from teams.models.semantic_kernel._contents import chat_history, offer_tools
-
-        kernel = extra.get("kernel") or self._kernel
-        if kernel is None:
-            raise ValueError("A kernel is required: give `kernel`, here or in extra_create_args.")
-        if tools and not self._model_info["function_calling"]:
-            raise ValueError("Model does not support function calling")
-        wire = self._dialect.messages(messages)
-        fields = response_format(json_output, self._model_info)
-        fields |= {name: value for name, value in extra.items() if name not in _OWN_ARGUMENTS}
-        settings = self._settings(extra.get("prompt_execution_settings"), fields)
-        chosen = tool_arguments(tools, tool_choice, None)  # checks the choice, too
-        kernel = offer_tools(kernel, settings, tools, chosen.get("tool_choice", "auto"))
-        arguments = {"chat_history": chat_history(wire), "settings": settings, "kernel": kernel}
-        return {"messages": wire, "arguments": arguments}
-
-    def _settings(self, given: PromptExecutionSettings | None, fields: Wire) -> Any:
-        own = {"service_id": self._service_id} if self._service_id else {}
-        settings: Any = copy.deepcopy(
-            given
-            or self._prompt_settings
-            or self._connector.instantiate_prompt_execution_settings(**own)
+        info = model_info or _NOTHING
+        validate_model_info(info)
+        dialect = _KernelDialect(
+            info=info,
+            provider="semantic_kernel",
+            connector=sk_client,
+            kernel=kernel,
+            prompt_settings=prompt_settings,
+            service_id=service_id,
         )
-        settings = self._connector.get_prompt_execution_settings_from_settings(settings)
-        for name, value in fields.items():
-            if name not in type(settings).model_fields:
-                raise ValueError(f"{type(self._connector).__name__} has no setting {name!r}.")
-            setattr(settings, name, value)
-        return settings
+        endpoint, self._says_its_end = _endpoint(sk_client)
+        super().__init__(dialect, _Connector(sk_client, self._says_its_end), endpoint)
 
     @override
-    async def _complete(self, body: Wire, *, structured: bool) -> CreateResult:
-        from teams.models.semantic_kernel._contents import chunk_of  # likewise
-
-        with self._errors():
-            async with Deadline(self._endpoint, DEADLINE_SECONDS).limit():
-                contents = await self._connector.get_chat_message_contents(**body["arguments"])
-            answer = Answer()
-            answer.add(chunk_of(contents[0], finish="stop"))
-            result = self._count_usage(answer.result(structured=structured))
-        log_call(body["messages"], result.model_dump(mode="json"), result)
-        return result
-
-    @override
-    async def _stream(self, body: Wire, *, structured: bool) -> AsyncGenerator[Any, None]:
-        from teams.models.semantic_kernel._contents import chunk_of  # likewise
-
-        answer, ended = Answer(), self._says_its_end
-        with self._errors():
-            deadline = Deadline(self._endpoint, DEADLINE_SECONDS)
-            stream = self._connector.get_streaming_chat_message_contents(**body["arguments"])
-            log_stream_start(body["messages"])
-            async with _left_in_order(stream):
-                while contents := await _next(stream, deadline):
-                    ended = ended or contents[0].finish_reason is not None
-                    if text := answer.add(chunk_of(contents[0])):
-                        handed = deadline.now()
-                        yield text
-                        deadline.resume(handed)
-            if rest := answer.end():
-                yield rest
-            if not ended:
-                answer.add(_END)
-            result = self._count_usage(answer.result(structured=structured))
-            log_stream_end(result)
-            yield result
-
     @contextmanager
     def _errors(self) -> Generator[None]:
         """Whatever a connector raises leaves as a ModelError."""
@@ -197,6 +106,87 @@ class SKChatCompletionAdapter(BaseOpenAIChatCompletionClient):
                 return self._endpoint.bad_answer()
             case _:
                 return error
+
+
+@dataclass(kw_only=True)
+class _KernelDialect(OpenAIDialect):
+    """Messages and answers take OpenAI's form on their way."""
+
+    connector: ChatCompletionClientBase
+    kernel: Kernel | None
+    prompt_settings: PromptExecutionSettings | None
+    service_id: str | None
+
+    @override
+    def body(self, request: Request) -> Wire:
+        """The messages on the wire, and the connector's arguments."""
+        # This imports Semantic Kernel, as the maker of the connector has done.
+        from teams.models.semantic_kernel._contents import chat_history, offer_tools
+
+        extra = request.extra
+        kernel = extra.get("kernel") or self.kernel
+        if kernel is None:
+            raise ValueError("A kernel is required: give `kernel`, here or in extra_create_args.")
+        wire = self.messages.write(request.messages)
+        fields = response_format(request.json_output)
+        fields |= {name: value for name, value in extra.items() if name not in _OWN_ARGUMENTS}
+        settings = self._settings(extra.get("prompt_execution_settings"), fields)
+        kernel = offer_tools(kernel, settings, request.tools, tool_choice(request))
+        arguments = {"chat_history": chat_history(wire), "settings": settings, "kernel": kernel}
+        return {"messages": wire, "arguments": arguments}
+
+    def _settings(self, given: PromptExecutionSettings | None, fields: Wire) -> Any:
+        own = {"service_id": self.service_id} if self.service_id else {}
+        settings: Any = copy.deepcopy(
+            given
+            or self.prompt_settings
+            or self.connector.instantiate_prompt_execution_settings(**own)
+        )
+        settings = self.connector.get_prompt_execution_settings_from_settings(settings)
+        for name, value in fields.items():
+            if name not in type(settings).model_fields:
+                raise ValueError(f"{type(self.connector).__name__} has no setting {name!r}.")
+            setattr(settings, name, value)
+        return settings
+
+
+class _Connector:
+    """A connector as a way to a provider; whoever made it closes it."""
+
+    def __init__(self, connector: ChatCompletionClientBase, says_its_end: bool) -> None:
+        self._connector = connector
+        self.framing = partial(_Contents, says_its_end)
+
+    async def whole(self, body: Wire) -> object:
+        from teams.models.semantic_kernel._contents import chunk_of  # likewise
+
+        contents = await self._connector.get_chat_message_contents(**body["arguments"])
+        return chunk_of(contents[0], finish="stop", said="message")
+
+    @asynccontextmanager
+    async def stream(self, body: Wire, deadline: Deadline) -> AsyncGenerator[AsyncIterator[Any]]:
+        stream = self._connector.get_streaming_chat_message_contents(**body["arguments"])
+        async with _left_in_order(stream):
+            yield _timed(stream, deadline)
+
+    async def close(self) -> None:
+        """Nothing: whoever made the connector closes it."""
+
+
+class _Contents:
+    """Contents as chunks on OpenAI's wire."""
+
+    def __init__(self, ended: bool) -> None:
+        self._ended = ended
+
+    def __call__(self, contents: list[Any]) -> Iterable[object]:
+        from teams.models.semantic_kernel._contents import chunk_of  # likewise
+
+        self._ended = self._ended or contents[0].finish_reason is not None
+        return (chunk_of(contents[0]),)
+
+    def end(self) -> Iterable[object]:
+        return () if self._ended else (_END,)
 
 
 def _kind(error: Exception) -> type[ModelError]:
@@ -229,13 +219,17 @@ async def _left_in_order(stream: AsyncGenerator[list[Any], Any]) -> AsyncGenerat
         await stream.aclose()
 
 
-async def _next(stream: AsyncGenerator[list[Any], Any], deadline: Deadline) -> list[Any]:
-    """The next contents; none at the end."""
-    async with deadline.limit():
-        async for contents in stream:
-            if contents:
-                return contents
-    return []
+async def _timed(
+    stream: AsyncGenerator[list[Any], Any], deadline: Deadline
+) -> AsyncGenerator[list[Any]]:
+    """The contents that are there, each in time."""
+    while True:
+        async with deadline.limit():
+            contents = await anext(stream, None)
+        if contents is None:
+            return
+        if contents:
+            yield contents
 
 
 def _endpoint(client: Any) -> tuple[Any, bool]:

@@ -23,11 +23,10 @@ from semantic_kernel.contents.utils.author_role import AuthorRole
 from semantic_kernel.functions import KernelPlugin
 
 from teams._tools._kernel_function import ToolFunction
-from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 
 if TYPE_CHECKING:
-    from teams.models.openai._request import Wire
+    from teams.models._tokens import Wire
 
 PLUGIN = "autogen_tools"
 """The plugin of our tools; models call them `autogen_tools-NAME`."""
@@ -69,10 +68,10 @@ def _item(part: Wire) -> Any:
     return ImageContent(data_uri=part["image_url"]["url"])
 
 
-def chunk_of(message: Any, *, finish: str | None = None) -> Wire:
+def chunk_of(message: Any, *, finish: str | None = None, said: str = "delta") -> Wire:
     """An answer or a piece as a chunk on OpenAI's wire.
 
-    `finish` stands for a reason that the client does not give.
+    `finish` stands for a reason that the client does not give; `said` names the field.
     """
     calls = [
         {
@@ -87,7 +86,7 @@ def chunk_of(message: Any, *, finish: str | None = None) -> Wire:
     thoughts = (item.text for item in message.items if isinstance(item, ReasoningContent))
     delta = {"content": _joined(texts), "reasoning_content": _joined(thoughts), "tool_calls": calls}
     reason = message.finish_reason.value if message.finish_reason else finish
-    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    choice = {"index": 0, said: delta, "finish_reason": reason}
     return {"choices": [choice], "usage": _usage((message.metadata or {}).get("usage"))}
 
 
@@ -106,9 +105,7 @@ def _usage(usage: Any) -> Wire | None:
     return {name: fields.get(name) for name in ("prompt_tokens", "completion_tokens")}
 
 
-def offer_tools(
-    kernel: Kernel, settings: Any, tools: Sequence[Tool | ToolSchema], choice: Any
-) -> Kernel:
+def offer_tools(kernel: Kernel, settings: Any, tools: Sequence[ToolSchema], choice: Any) -> Kernel:
     """A copy of the kernel with these tools alone.
 
     The settings get the choice. Semantic Kernel is never asked to run a call.
@@ -117,8 +114,7 @@ def offer_tools(
     offered.plugins.clear()
     settings.function_choice_behavior = None
     if tools:
-        schemas = [tool if isinstance(tool, Mapping) else tool.schema for tool in tools]
-        functions = [ToolFunction(schema, PLUGIN) for schema in schemas]
+        functions = [ToolFunction(schema, PLUGIN) for schema in tools]
         offered.add_plugin(KernelPlugin(name=PLUGIN, functions=functions))
         settings.function_choice_behavior = _behavior(choice)
     return offered

@@ -17,11 +17,8 @@ from teams.messages import ToolCallExecutionEvent
 from teams.models import ChatCompletionClient, CreateResult, RequestUsage, UserMessage
 from teams.models._edge import arguments_text
 from teams.models._hosted import ABLE
-from teams.models.anthropic._answer import Answer as Anthropic
-from teams.models.ollama._answer import Answer as Ollama
-from teams.models.openai._answer import read_completion
-from teams.models.openai._responses import read_response
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes.drafts import DIALECTS, whole
 
 LARGEST = 1 << 40
 BELIEVED = [0, 1, 7.0, LARGEST]
@@ -52,28 +49,29 @@ async def ask(client: ChatCompletionClient, *, streamed: bool) -> CreateResult:
 def openai(prompt: Any, completion: Any) -> CreateResult:
     usage = {"prompt_tokens": prompt, "completion_tokens": completion}
     choice = {"index": 0, "message": {"content": "fine"}, "finish_reason": "stop"}
-    return read_completion({"choices": [choice], "usage": usage}, structured=False)
+    return whole({"choices": [choice], "usage": usage})
 
 
 def responses(prompt: Any, completion: Any) -> CreateResult:
     said = {"type": "message", "content": [{"text": "fine"}]}
     usage = {"input_tokens": prompt, "output_tokens": completion}
     response = {"id": "1", "status": "completed", "output": [said], "usage": usage}
-    endpoint: Any = None
-    return read_response(response, endpoint)
+    return whole(response, DIALECTS["responses"]())
 
 
 def anthropic(prompt: Any, completion: Any) -> CreateResult:
-    answer, text = Anthropic(None), {"type": "text", "text": "fine"}
     usage = {"input_tokens": prompt, "output_tokens": completion}
-    answer.take({"content": [text], "stop_reason": "end_turn", "usage": usage})
-    return answer.result(structured=False)
+    return whole(message({"type": "text", "text": "fine"}, usage=usage), DIALECTS["anthropic"]())
+
+
+def message(*blocks: Any, **more: Any) -> Any:
+    return {"type": "message", "content": [*blocks], "stop_reason": "end_turn", **more}
 
 
 def ollama(prompt: Any, completion: Any) -> CreateResult:
-    answer, usage = Ollama(), {"prompt_eval_count": prompt, "eval_count": completion}
-    answer.add({"message": {"content": "fine"}, "done": True, "done_reason": "stop", **usage})
-    return answer.result()
+    usage = {"prompt_eval_count": prompt, "eval_count": completion}
+    part = {"message": {"content": "fine"}, "done": True, "done_reason": "stop", **usage}
+    return whole(part, DIALECTS["ollama"]())
 
 
 @pytest.mark.parametrize("read", [openai, responses, anthropic, ollama])
@@ -106,12 +104,10 @@ async def test_an_honest_answer_is_passed_on_as_it_is():
 @pytest.mark.parametrize("usage", ["many", 5, [], None])
 def test_a_usage_of_another_shape_is_missing(usage: Any):
     choice = {"index": 0, "message": {"content": "fine"}, "finish_reason": "stop"}
-    answer = read_completion({"choices": [choice], "usage": usage}, structured=False)
+    answer = whole({"choices": [choice], "usage": usage})
     assert answer.usage == RequestUsage(0, 0)
-    whole = Anthropic(None)
-    said = [{"type": "text", "text": "fine"}]
-    whole.take({"content": said, "stop_reason": "end_turn", "usage": usage})
-    assert whole.result(structured=False).usage == RequestUsage(0, 0)
+    said = message({"type": "text", "text": "fine"}, usage=usage)
+    assert whole(said, DIALECTS["anthropic"]()).usage == RequestUsage(0, 0)
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
@@ -297,14 +293,13 @@ def test_arguments_that_came_as_data_have_a_number_of_values(value: Any):
     left_out = '"Left out: arguments of more than 10,000 values."'
     called = {"name": "send", "arguments": {"x": value}}
     part = {"message": {"tool_calls": [{"function": called}]}, "done": True}
-    answer = Ollama()
-    answer.add(part)
-    whole = Anthropic(None)
     block = {"type": "tool_use", "id": "c", "name": "send", "input": {"x": value}}
-    whole.take({"content": [block], "stop_reason": "tool_use"})
     made = {"message": {"tool_calls": [{"id": "c", "function": called}]}, "finish_reason": "stop"}
-    completion = read_completion({"choices": [made]}, structured=False)
-    for result in (answer.result(), whole.result(structured=False), completion):
+    for result in (
+        whole(part, DIALECTS["ollama"]()),
+        whole(message(block), DIALECTS["anthropic"]()),
+        whole({"choices": [made]}),
+    ):
         assert [call.arguments for call in result.content if not isinstance(call, str)] == [
             left_out
         ]

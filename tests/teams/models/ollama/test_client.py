@@ -92,7 +92,7 @@ async def test_the_address_may_have_any_form_of_ollamas_own(
     monkeypatch.setenv("OLLAMA_HOST", host)
     made = OllamaChatCompletionClient(model="llama3.2")
     await made.close()
-    assert repr(made) == f"OllamaChatCompletionClient(model='llama3.2', host='{address}')"
+    assert repr(made) == f"OllamaChatCompletionClient(model='llama3.2', endpoint='{address}')"
 
 
 @pytest.mark.parametrize("host", ["ftp://gpu", "gpu:port", "http://[::1"])

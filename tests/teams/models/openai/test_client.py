@@ -330,12 +330,14 @@ async def test_options_of_a_stream_that_contradict_each_other_are_refused(
     options = {"include_usage": not asked_for}
     asked = client(openai_server, stream_options=options)
     with pytest.raises(ValueError, match="include_usage"):
-        asked.create_stream(HELLO, include_usage=asked_for)
+        await anext(asked.create_stream(HELLO, include_usage=asked_for))
     await asked.close()
     asked = client(openai_server)
     with pytest.raises(ValueError, match="include_usage"):
-        asked.create_stream(
-            HELLO, include_usage=asked_for, extra_create_args={"stream_options": options}
+        await anext(
+            asked.create_stream(
+                HELLO, include_usage=asked_for, extra_create_args={"stream_options": options}
+            )
         )
     await asked.close()
 

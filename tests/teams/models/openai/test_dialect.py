@@ -8,17 +8,11 @@ import pytest
 
 from teams.core import FunctionCall
 from teams.models import BadAnswer, ModelUnreachable, RequestUsage
-from teams.models.openai._answer import Answer, read_completion
+from tests.fakes.drafts import read, result, whole
 
 
 def chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}], **more}
-
-
-def read(*chunks: object) -> tuple[str, Answer]:
-    answer = Answer()
-    text = "".join([answer.add(each) for each in chunks])
-    return text + answer.end(), answer
 
 
 def test_content_in_parts_is_joined():
@@ -26,7 +20,7 @@ def test_content_in_parts_is_joined():
         chunk({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hel"}]}),
         chunk({"content": "lo"}, "stop"),
     )
-    assert text == answer.result(structured=False).content == "Hello"
+    assert text == result(answer).content == "Hello"
 
 
 def test_reasoning_goes_by_two_names():
@@ -35,23 +29,23 @@ def test_reasoning_goes_by_two_names():
         chunk({"reasoning": "times seven", "content": ""}),
         chunk({"content": "42"}, "stop"),
     )
-    assert answer.result(structured=False).thought == "Six times seven"
+    assert result(answer).thought == "Six times seven"
 
 
 def test_an_unfinished_thought_stays_one():
     text, answer = read(chunk({"content": "<think>I wonder"}), chunk({}, "length"))
     assert text == ""
     with pytest.raises(BadAnswer, match="token limit"):
-        answer.result(structured=False)
+        result(answer)
 
 
 def test_arguments_may_come_as_an_object():
     call = {"function": {"name": "add", "arguments": {"a": 1}}}
     _, answer = read(chunk({"tool_calls": [call]}, "stop"))
-    result = answer.result(structured=False)
-    assert isinstance(result.content, list)
-    assert result.content[0].arguments == '{"a": 1}'
-    assert result.finish_reason == "function_calls"
+    found = result(answer)
+    assert isinstance(found.content, list)
+    assert found.content[0].arguments == '{"a": 1}'
+    assert found.finish_reason == "function_calls"
 
 
 def test_calls_with_one_index_but_different_ids_are_different():
@@ -59,9 +53,9 @@ def test_calls_with_one_index_but_different_ids_are_different():
         {"index": 0, "id": name, "function": {"name": name, "arguments": "{}"}} for name in "ab"
     ]
     _, answer = read(*[chunk({"tool_calls": [call]}) for call in calls], chunk({}, "tool_calls"))
-    result = answer.result(structured=False)
-    assert isinstance(result.content, list)
-    assert [call.name for call in result.content] == ["a", "b"]
+    found = result(answer)
+    assert isinstance(found.content, list)
+    assert [call.name for call in found.content] == ["a", "b"]
 
 
 def test_the_last_usage_holds_and_other_choices_are_not_read():
@@ -71,9 +65,9 @@ def test_the_last_usage_holds_and_other_choices_are_not_read():
         {"choices": [], "prompt_filter_results": []},
         chunk({"content": "yes"}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 2}),
     )
-    result = answer.result(structured=False)
-    assert result.content == "yes"
-    assert result.usage == RequestUsage(prompt_tokens=3, completion_tokens=2)
+    found = result(answer)
+    assert found.content == "yes"
+    assert found.usage == RequestUsage(prompt_tokens=3, completion_tokens=2)
 
 
 def test_log_probabilities_are_kept():
@@ -85,19 +79,19 @@ def test_log_probabilities_are_kept():
     }
     message = {"role": "assistant", "content": "Hi"}
     choice = {"message": message, "finish_reason": "stop", "logprobs": {"content": [token]}}
-    result = read_completion({"choices": [choice]}, structured=False)
-    assert result.logprobs is not None
-    assert result.logprobs[0].token == "Hi"
-    assert result.logprobs[0].top_logprobs is not None
-    assert result.logprobs[0].top_logprobs[0].logprob == -2.0
+    found = whole({"choices": [choice]})
+    assert found.logprobs is not None
+    assert found.logprobs[0].token == "Hi"
+    assert found.logprobs[0].top_logprobs is not None
+    assert found.logprobs[0].top_logprobs[0].logprob == -2.0
 
 
 def test_an_answer_without_an_end_is_none():
     _, answer = read(chunk({"content": "Hel"}))
     with pytest.raises(ModelUnreachable, match="before it was complete"):
-        answer.result(structured=False)
+        result(answer)
     with pytest.raises(BadAnswer, match="not what the API promises"):
-        read(["no", "object"])
+        result(read()[1])
 
 
 @pytest.mark.parametrize("index", [lambda n: n, lambda _: None, lambda n: [n], lambda _: 0])
@@ -106,8 +100,8 @@ def test_thousands_of_calls_are_read_in_linear_time(index: Callable[[int], Any])
     began = time.process_time()
     _, answer = read(chunk({"tool_calls": calls}), chunk({}, "tool_calls"))
     assert time.process_time() - began < 1.5  # 10 s where each call looks through all before it
-    result = answer.result(structured=False)
-    assert [call.id for call in result.content[:2] if isinstance(call, FunctionCall)] == [
+    found = result(answer)
+    assert [call.id for call in found.content[:2] if isinstance(call, FunctionCall)] == [
         "c0",
         "c1",
     ]
@@ -126,6 +120,6 @@ def test_pieces_of_calls_that_take_turns_are_told_apart():
         piece(0, "]"),
         chunk({}, "tool_calls"),
     )
-    result = answer.result(structured=False)
-    assert isinstance(result.content, list)
-    assert [call.arguments for call in result.content] == ["[1]", "{}"]
+    found = result(answer)
+    assert isinstance(found.content, list)
+    assert [call.arguments for call in found.content] == ["[1]", "{}"]

@@ -1,0 +1,98 @@
+"""The form in which a provider is asked and answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias, cast
+
+from pydantic import BaseModel
+
+from teams._tools.schema import ToolSchema
+from teams.models._draft import Draft
+from teams.models._thought import ThoughtParser
+from teams.models._tokens import Wire
+from teams.models._types import CreateResult, FinishReasons, LLMMessage, ModelInfo
+
+Json: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a model is asked, valid for its dialect.
+
+    `forced` is the name of the one tool that must be called.
+    """
+
+    messages: Sequence[LLMMessage]
+    tools: Sequence[ToolSchema] = ()
+    choice: Literal["auto", "required", "none"] = "auto"
+    forced: str = ""
+    json_output: bool | type[BaseModel] | None = None
+    extra: Wire = field(default_factory=dict[str, object])
+    stream: bool = False
+    include_usage: bool | None = None
+
+
+@dataclass(kw_only=True)
+class Dialect(ABC):
+    """A provider's form of requests and answers: three functions, and data.
+
+    `info` and `context` (in tokens) are those of the model.
+    """
+
+    info: ModelInfo
+    context: int | None = None
+    answer_limit: int | None = None
+    """Most tokens of an answer, if they are limited."""
+
+    provider: str = ""
+    """The provider's name in traces."""
+    finishes: ClassVar[Mapping[str, FinishReasons]]
+    """The provider's words for the end of an answer."""
+    prompt_counts: ClassVar[Sequence[str]]
+    completion_count: ClassVar[str]
+    marks_thoughts: ClassVar[bool] = True
+    """Models may write their reasoning into the text."""
+
+    @abstractmethod
+    def body(self, request: Request) -> Wire:
+        """The request's body; ValueError for what the model can't do."""
+
+    @abstractmethod
+    def decode(self, event: Json, draft: Draft) -> str:
+        """Read an answer, or an event of it, and return its text for the reader."""
+
+    @abstractmethod
+    def count(self, messages: Sequence[LLMMessage], tools: Sequence[ToolSchema]) -> int:
+        """About how many tokens these take."""
+
+    def draft(self, request: Request) -> Draft:
+        """Begin an answer."""
+        return Draft(
+            finishes=self.finishes,
+            structured=bool(request.json_output),
+            names={tool["name"] for tool in request.tools},
+            marks=ThoughtParser() if self.marks_thoughts else None,
+        )
+
+    def keep(self, draft: Draft, result: CreateResult) -> None:
+        """Remember what has to be sent back as it came; most providers want nothing."""
+        del draft, result
+
+    def context_tokens(self) -> int:
+        """The context's length; ValueError where it is not known."""
+        if self.context is None:
+            raise ValueError("The model's context length is not known.")
+        return self.context
+
+
+def fields_of(value: object) -> Json:
+    """The object, or an empty one for what is none."""
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def objects_of(values: object) -> Iterable[Json]:
+    """The objects of a list; an empty one for what is none."""
+    return map(fields_of, cast("list[object]", values) if isinstance(values, list) else ())

@@ -1,0 +1,183 @@
+"""An answer that grows by what a dialect reads of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from teams._base.tool_call import FunctionCall
+from teams.models._edge import arguments_text, reported_usage
+from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
+from teams.models._thought import ThoughtParser
+from teams.models._tokens import Wire
+from teams.models._types import (
+    ChatCompletionTokenLogprob,
+    CreateResult,
+    FinishReasons,
+    HostedResult,
+)
+
+CUT = "The answer was cut at the token limit before it said anything"
+FILTERED = "The provider's content filter withheld the answer"
+
+
+@dataclass(slots=True)
+class DraftCall:
+    """A tool call that grows."""
+
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list[str])
+
+    def whole(self) -> FunctionCall:
+        arguments = "".join(self.arguments).strip() or "{}"
+        return FunctionCall(id=self.id, name=self.name, arguments=arguments)
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """What has come of an answer.
+
+    `structured`: its text has to be JSON, so a refusal is no answer. `names` are those of the
+    offered tools. A dialect keeps in `blocks` what has to be sent back as it came, and gives in
+    `hosted` the further fields of a HostedResult.
+    """
+
+    finishes: Mapping[str, FinishReasons]
+    structured: bool = False
+    names: Collection[str] = ()
+    marks: ThoughtParser | None = None
+    begun: bool = False
+    complete: bool = False
+    """The end has come, whether or not it was given a reason."""
+    error: object = None
+    """The provider's own error."""
+    finish: str = ""
+    """The provider's own word for the end."""
+    withheld: str = ""
+    """The sentence for an answer that was withheld."""
+    refusal: str = ""
+    """The model's own words for a refusal."""
+    usage: Wire = field(default_factory=dict[str, object])
+    logprobs: list[ChatCompletionTokenLogprob] = field(
+        default_factory=list[ChatCompletionTokenLogprob]
+    )
+    calls: list[DraftCall] = field(default_factory=list[DraftCall])
+    blocks: dict[object, tuple[Mapping[str, object], dict[str, list[str]]]] = field(
+        default_factory=dict[object, tuple[Mapping[str, object], dict[str, list[str]]]]
+    )
+    open_calls: dict[object, DraftCall] = field(default_factory=dict[object, DraftCall])
+    """The newest call with each index."""
+    hosted: Wire = field(default_factory=dict[str, object])
+    _text: list[str] = field(default_factory=list[str])
+    _thoughts: list[str] = field(default_factory=list[str])
+
+    def say(self, text: str) -> str:
+        """Take a piece of the text, and return what of it may be shown."""
+        if self.marks is not None:
+            text = self.marks.read(text)
+        self._text.append(text)
+        return text
+
+    def think(self, text: str) -> None:
+        """Take a piece of the reasoning."""
+        self._thoughts.append(text)
+
+    def count(self, usage: object) -> None:
+        """Take counts of tokens; a later one holds."""
+        if isinstance(usage, Mapping):
+            counts = cast("Wire", usage)
+            self.usage |= {name: count for name, count in counts.items() if count is not None}
+
+    def add_call(self, call_id: str, name: str, arguments: object) -> DraftCall:
+        """Take a call that is no other's continuation."""
+        call = DraftCall(call_id, name)
+        self.calls.append(call)
+        call.arguments.append(_text_of(arguments))
+        return call
+
+    def continue_call(self, index: object, call_id: str, name: str, arguments: object) -> None:
+        """Take a piece of a call, or the whole of one, by a server that streams."""
+        call = self._continued(index, call_id, name)
+        if call is None:
+            call = self.add_call(call_id, name, arguments)
+            if isinstance(index, int):
+                self.open_calls[index] = call
+            return
+        if name and not any(call.arguments) and name != call.name:
+            call.name += name
+        call.arguments.append(_text_of(arguments))
+
+    def _continued(self, index: object, call_id: str, name: str) -> DraftCall | None:
+        """The call that this piece continues; None if it begins another."""
+        if isinstance(index, int):
+            call = self.open_calls.get(index)
+        else:
+            call = self.calls[-1] if self.calls else None
+        if call is None or not name:  # some servers give each piece an id of its own
+            return call
+        if call_id:
+            return call if call_id == call.id else None
+        # Without an id a name begins a call, unless it is the rest of a name.
+        in_name = isinstance(index, int) and not any(call.arguments)
+        whole = call.name in self.names and call.name + name not in self.names
+        return call if in_name and name != call.name and not whole else None
+
+    def end(self) -> str:
+        """Take no more; the text that was held back as a possible mark."""
+        rest = self.marks.end() if self.marks is not None else ""
+        self._text.append(rest)
+        return rest
+
+    def result(self, prompt: Collection[str], completion: str) -> CreateResult:
+        """The whole answer; the arguments name the fields of its usage.
+
+        Raises ModelDisconnected for an answer without an end, BadAnswer for one that never began or
+        was cut before it said anything, and ModelRefused for one that was withheld.
+        """
+        self.end()
+        text = "".join(self._text)
+        self._check_end(text)
+        self._check_content(text)
+        thoughts = [
+            self.marks.thought if self.marks is not None else "",
+            "".join(self._thoughts).strip(),
+            text if self.calls else "",
+        ]
+        kind = HostedResult if self.hosted else CreateResult
+        return kind(
+            # Some servers end with "stop" after calls.
+            finish_reason="function_calls"
+            if self.calls
+            else self.finishes.get(self.finish, "unknown"),
+            content=[call.whole() for call in self.calls] or text or self.refusal,
+            usage=reported_usage(self.usage, prompt, completion),
+            cached=False,
+            logprobs=self.logprobs or None,
+            thought="\n\n".join(filter(None, thoughts)) or None,
+            **self.hosted,
+        )
+
+    def _check_end(self, text: str) -> None:
+        if not self.begun:
+            raise BadAnswer("The answer is not what the API promises")
+        if self.finish or (self.complete and (text or self.calls or self.refusal)):
+            return
+        if self.complete:
+            raise BadAnswer("The answer is empty, and does not say why")
+        raise ModelDisconnected("The answer ended before it was complete")
+
+    def _check_content(self, text: str) -> None:
+        said, finish = self.calls or text, self.finishes.get(self.finish)
+        withheld = self.withheld or (FILTERED if finish == "content_filter" else "")
+        if withheld and (self.structured or not (said or self.refusal)):
+            raise ModelRefused(withheld)
+        if self.refusal and self.structured and not said:
+            raise ModelRefused(f"The model refused to answer: {self.refusal}")
+        if finish == "length" and not said:
+            raise BadAnswer(CUT)
+
+
+def _text_of(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else arguments_text(arguments or {})

@@ -1,0 +1,78 @@
+"""The edge to models, on the way out: requests are made valid before they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from teams._base.image import Image
+from teams._tools.base import Tool
+from teams._tools.schema import ToolSchema
+from teams.models._client import ToolChoice
+from teams.models._conversation import one_system_message
+from teams.models._dialect import Dialect, Request
+from teams.models._types import LLMMessage, ModelInfo, UserMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of `create` and `create_stream`."""
+
+    messages: Sequence[LLMMessage]
+    tools: Sequence[Tool | ToolSchema]
+    tool_choice: ToolChoice
+    json_output: bool | type[BaseModel] | None
+    extra: Mapping[str, object]
+    stream: bool = False
+    include_usage: bool | None = None
+
+
+def outgoing(dialect: Dialect, asked: Asked) -> Request:
+    """The request that is sent; ValueError for what the model can't do."""
+    messages, choice, tools = asked.messages, asked.tool_choice, schemas_of(asked.tools)
+    _check_abilities(dialect.info, messages, tools, asked.json_output)
+    if not dialect.info.get("multiple_system_messages", True):
+        messages = one_system_message(messages)
+    forced = "" if isinstance(choice, str) else choice.schema["name"]
+    if forced and forced not in {schema["name"] for schema in tools}:
+        raise ValueError(f"tool_choice references {forced!r}, which is not among the tools.")
+    return Request(
+        messages=messages,
+        tools=tools,
+        choice=choice if isinstance(choice, str) else "auto",
+        forced=forced,
+        json_output=asked.json_output,
+        extra=dict(asked.extra),
+        stream=asked.stream,
+        include_usage=asked.include_usage,
+    )
+
+
+def schemas_of(tools: Sequence[Tool | ToolSchema]) -> list[ToolSchema]:
+    """The tools as models are told of them."""
+    return [tool if isinstance(tool, Mapping) else tool.schema for tool in tools]
+
+
+def _check_abilities(
+    info: ModelInfo,
+    messages: Sequence[LLMMessage],
+    tools: Sequence[ToolSchema],
+    json_output: bool | type[BaseModel] | None,
+) -> None:
+    if tools and not info["function_calling"]:
+        raise ValueError("Model does not support function calling")
+    if json_output is True and not info["json_output"]:
+        raise ValueError("Model does not support JSON output.")
+    if isinstance(json_output, type) and not info.get("structured_output", False):
+        raise ValueError("Model does not support structured output.")
+    if not info["vision"] and any(map(has_image, messages)):
+        raise ValueError("Model does not support vision and image was provided")
+
+
+def has_image(message: LLMMessage) -> bool:
+    """True for a message with an image."""
+    if not isinstance(message, UserMessage) or isinstance(message.content, str):
+        return False
+    return any(isinstance(part, Image) for part in message.content)

@@ -1,0 +1,207 @@
+"""The client of a model over the wire: one life for every dialect."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, cast
+
+from pydantic import BaseModel
+from typing_extensions import override
+
+from teams._base.cancellation import CancellableStream, CancellationToken, run_cancellable
+from teams._base.telemetry import trace_model, trace_model_stream
+from teams._tools.base import Tool
+from teams._tools.schema import ToolSchema
+from teams.models._client import ChatCompletionClient, ToolChoice
+from teams.models._dialect import Dialect, Json, Request
+from teams.models._draft import Draft
+from teams.models._endpoint import ModelEndpoint
+from teams.models._errors import BadAnswer
+from teams.models._exchange import (
+    Deadline,
+    log_call,
+    log_stream_end,
+    log_stream_start,
+    nothing_to_settle,
+)
+from teams.models._outgoing import Asked, outgoing, schemas_of
+from teams.models._settings import DEADLINE_SECONDS
+from teams.models._transport import END, Transport
+from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage
+
+
+class WireClient(ChatCompletionClient):
+    """Asks one model in a dialect, over a transport.
+
+    `deadline` is in seconds and bounds a whole answer. Errors are those of `teams.models`.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        transport: Transport,
+        endpoint: ModelEndpoint,
+        *,
+        deadline: float = DEADLINE_SECONDS,
+    ) -> None:
+        self._dialect = dialect
+        self._transport = transport
+        self._endpoint = endpoint
+        self._deadline = deadline
+        self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+
+    @property
+    def model(self) -> str:
+        """The model's name, as the provider calls it."""
+        return self._endpoint.model
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(model={self.model!r}, endpoint={self._endpoint.endpoint!r})"
+
+    @override
+    async def create(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: ToolChoice = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] = {},
+        cancellation_token: CancellationToken | None = None,
+    ) -> CreateResult:
+        """See ChatCompletionClient.
+
+        Raises ModelError for what goes wrong with the model, ValueError for what it can't do.
+        """
+        asked = Asked(messages, tools, tool_choice, json_output, extra_create_args)
+        answer = trace_model(self.model, self._dialect.provider, self._complete(asked))
+        return await run_cancellable(answer, cancellation_token)
+
+    @override
+    def create_stream(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: ToolChoice = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] = {},
+        cancellation_token: CancellationToken | None = None,
+        include_usage: bool | None = None,
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        """See ChatCompletionClient; a thought is not streamed but part of the result.
+
+        Where a usage has to be asked for, it is, unless `include_usage` says no. Raises as `create`
+        does; after a break in the middle, too.
+        """
+        asked = Asked(messages, tools, tool_choice, json_output, extra_create_args)
+        answer = self._stream(replace(asked, stream=True, include_usage=include_usage))
+        traced = trace_model_stream(self.model, self._dialect.provider, answer)
+        return CancellableStream(traced, cancellation_token, nothing_to_settle)
+
+    @override
+    async def close(self) -> None:
+        await self._transport.close()
+
+    @override
+    def actual_usage(self) -> RequestUsage:
+        """Tokens of all requests so far, as the provider reported them."""
+        return self._usage
+
+    @override
+    def total_usage(self) -> RequestUsage:
+        """The same: nothing is answered from a cache of ours."""
+        return self._usage
+
+    @override
+    def count_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
+        """See ChatCompletionClient; exact only where the model's own table is at hand."""
+        return self._dialect.count(messages, schemas_of(tools))
+
+    @override
+    def remaining_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
+        """See ChatCompletionClient; ValueError for a model whose context length is not known."""
+        return self._dialect.context_tokens() - self.count_tokens(messages, tools=tools)
+
+    @property
+    @override
+    def max_output_tokens(self) -> int | None:
+        return self._dialect.answer_limit
+
+    @property
+    @override
+    def model_info(self) -> ModelInfo:
+        return self._dialect.info
+
+    async def _prepare(self) -> None:
+        """Learn what a first request needs to know."""
+
+    def _errors(self) -> AbstractContextManager[None]:
+        return self._endpoint.errors()
+
+    async def _request(self, asked: Asked) -> Request:
+        await self._prepare()
+        return outgoing(self._dialect, asked)
+
+    async def _complete(self, asked: Asked) -> CreateResult:
+        request = await self._request(asked)
+        body, draft = self._dialect.body(request), self._dialect.draft(request)
+        with self._errors():
+            async with Deadline(self._endpoint, self._deadline).limit():
+                answer = await self._transport.whole(body)
+            self._take(answer, draft)
+            draft.complete = True
+            result = self._settle(draft)
+        log_call(body["messages"], answer, result)
+        return result
+
+    async def _stream(self, asked: Asked) -> AsyncGenerator[str | CreateResult, None]:
+        request = await self._request(asked)
+        body, draft = self._dialect.body(request), self._dialect.draft(request)
+        with self._errors():
+            deadline, framing = Deadline(self._endpoint, self._deadline), self._transport.framing()
+            async with self._transport.stream(body, deadline) as pieces:
+                log_stream_start(body["messages"])
+                async for piece in pieces:
+                    deadline.check()
+                    for event in framing(piece):
+                        if text := self._take(event, draft):
+                            handed = deadline.now()
+                            yield text
+                            deadline.resume(handed)
+                    if draft.complete:
+                        break
+                for event in () if draft.complete else framing.end():
+                    if text := self._take(event, draft):
+                        yield text
+            if rest := draft.end():
+                yield rest
+            result = self._settle(draft)
+            log_stream_end(result)
+            yield result
+
+    def _take(self, event: object, draft: Draft) -> str:
+        """Take an event, and return its text for the reader."""
+        if event is END:
+            draft.complete = True
+            return ""
+        if not isinstance(event, Mapping):
+            raise BadAnswer("The answer is not what the API promises")
+        fields = cast("Json", event)
+        text = "" if (error := fields.get("error")) else self._dialect.decode(fields, draft)
+        if error := error or draft.error:
+            raise self._endpoint.stream_error(error)
+        return text
+
+    def _settle(self, draft: Draft) -> CreateResult:
+        """The result, counted."""
+        result = draft.result(self._dialect.prompt_counts, self._dialect.completion_count)
+        self._dialect.keep(draft, result)
+        self._usage += result.usage
+        return result

@@ -1,0 +1,53 @@
+"""Requests that leave by the edge."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from teams.models import SystemMessage, UserMessage
+from teams.tools import FunctionTool, ToolSchema
+from tests.fakes.drafts import ABLE
+from tests.fakes.wire import HELLO, WireServer
+
+NOTE = ToolSchema(name="note", description="Notes.")
+
+
+class Form(BaseModel):
+    city: str
+
+
+def other() -> str:
+    return ""
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+@pytest.mark.parametrize(
+    ("lacks", "asked"),
+    [
+        ("function_calling", {"tools": [NOTE]}),
+        ("json_output", {"json_output": True}),
+        ("structured_output", {"json_output": Form}),
+        ("", {"tools": [NOTE], "tool_choice": FunctionTool(other, "Another.")}),
+    ],
+)
+async def test_what_a_model_can_t_do_is_not_sent(kind: Any, lacks: str, asked: Any):
+    server = WireServer(kind)
+    client = server.client()
+    info: Any = {**ABLE, lacks: False} if lacks else ABLE
+    client._dialect.info = info
+    with pytest.raises(ValueError, match=r"support|among"):
+        await client.create(HELLO, **asked)
+    with pytest.raises(ValueError, match=r"support|among"):
+        await anext(client.create_stream(HELLO, **asked))
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+async def test_system_messages_apart_are_refused_by_a_model_that_takes_one(kind: Any):
+    client = WireServer(kind).client()
+    info: Any = {**ABLE, "multiple_system_messages": False}
+    client._dialect.info = info
+    told, said = SystemMessage(content="Be kind."), UserMessage(content="Hi", source="user")
+    with pytest.raises(ValueError, match="one system message"):
+        await client.create([told, said, told])
