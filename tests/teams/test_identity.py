@@ -23,10 +23,10 @@ from teams.base import Team, TeamError
 from teams.conditions import MaxMessageTermination
 from teams.conversable import ConversableAgent, ConversableChat
 from teams.messages import BaseChatMessage, ModelClientStreamingChunkEvent
-from teams.models import ModelError
+from teams.models import ModelError, _wire
 from teams.models._endpoint import ModelEndpoint
 from teams.models._exchange import Deadline
-from teams.models.openai import OpenAIChatCompletionClient, _base
+from teams.models.openai import OpenAIChatCompletionClient
 from teams.tools import AgentTool, TeamTool
 from tests.fakes.azure_agents import FakeAzureAgents
 from tests.fakes.openai_script import Call, Fail, Fault, Reply
@@ -110,7 +110,7 @@ async def world(openai_server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> A
         def __init__(self, endpoint: ModelEndpoint, seconds: float) -> None:
             super().__init__(endpoint, made.patience or seconds)
 
-    monkeypatch.setattr(_base, "Deadline", OwnDeadline)
+    monkeypatch.setattr(_wire, "Deadline", OwnDeadline)
     yield made
     await made.close()
 
