@@ -43,7 +43,7 @@ def _docstrings(kind: type) -> Iterator[tuple[str, str]]:
 
 @cache
 def _bodies(module: str) -> dict[str, list[ast.stmt]]:
-    """Statements of the classes in a module's source, which may not be there."""
+    """Statements of the classes in a module's source, if there is one."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (KeyError, OSError, TypeError):

@@ -20,7 +20,7 @@ Json: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a model is asked, valid for its dialect.
+    """A question to a model, valid for its dialect.
 
     `forced` is the name of the one tool that must be called.
     """
@@ -62,7 +62,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def decode(self, event: Json, draft: Draft) -> str:
-        """Read an answer, or an event of it, and return its text for the reader."""
+        """Read an answer, or an event of it; its new text."""
 
     @abstractmethod
     def count(self, messages: Sequence[LLMMessage], tools: Sequence[ToolSchema]) -> int:
@@ -78,7 +78,7 @@ class Dialect(ABC):
         )
 
     def keep(self, draft: Draft, result: CreateResult) -> None:
-        """Remember what has to be sent back as it came; most providers want nothing."""
+        """Remember what has to be sent back as it came."""
         del draft, result
 
     def context_tokens(self) -> int:

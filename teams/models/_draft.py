@@ -37,7 +37,7 @@ class DraftCall:
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What has come of an answer.
+    """An answer as far as it has come.
 
     `structured`: its text has to be JSON, so a refusal is no answer. `names` are those of the
     offered tools. A dialect keeps in `blocks` what has to be sent back as it came, and gives in
@@ -74,7 +74,7 @@ class Draft:
     _thoughts: list[str] = field(default_factory=list[str])
 
     def say(self, text: str) -> str:
-        """Take a piece of the text, and return what of it may be shown."""
+        """Take a piece of the text; the part that may be shown."""
         if self.marks is not None:
             text = self.marks.read(text)
         self._text.append(text)
@@ -98,7 +98,7 @@ class Draft:
         return call
 
     def continue_call(self, index: object, call_id: str, name: str, arguments: object) -> None:
-        """Take a piece of a call, or the whole of one, by a server that streams."""
+        """Take a piece of a call, or a whole call."""
         call = self._continued(index, call_id, name)
         if call is None:
             call = self.add_call(call_id, name, arguments)
@@ -125,7 +125,7 @@ class Draft:
         return call if in_name and name != call.name and not whole else None
 
     def end(self) -> str:
-        """Take no more; the text that was held back as a possible mark."""
+        """Take no more; the text that may have been a mark."""
         rest = self.marks.end() if self.marks is not None else ""
         self._text.append(rest)
         return rest

@@ -1,4 +1,4 @@
-"""The edge to models, on the way out: requests are made valid before they are sent."""
+"""The edge to models: requests are made valid before they are sent."""
 
 from __future__ import annotations
 

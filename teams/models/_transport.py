@@ -1,4 +1,4 @@
-"""Ways to a provider: what they send, and the events of what comes."""
+"""Ways to a provider: bodies go out, events come in."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _Lines:
 
 
 class EventLines(_Lines):
-    """Server-sent events of JSON; or one JSON text, of a server that does not stream."""
+    """Server-sent events of JSON, or one JSON text instead."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The client of a model over the wire: one life for every dialect."""
+"""The client of a model over the wire, for every dialect."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ DIALECTS: Mapping[str, Callable[[], Dialect]] = {
 
 
 def read(*events: Any, dialect: Dialect | None = None, **asked: Any) -> tuple[str, Draft]:
-    """The text that was shown, and the draft, of an answer in events; OpenAI's by default."""
+    """The shown text and the draft of an answer in events."""
     dialect = dialect or openai()
     draft = dialect.draft(Request(messages=(), **asked))
     text = "".join([dialect.decode(event, draft) for event in events])

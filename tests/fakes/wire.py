@@ -1,4 +1,4 @@
-"""A server that answers with bytes as they come, and refuses what its provider refuses."""
+"""A strict server that answers with bytes as they come."""
 
 from __future__ import annotations
 

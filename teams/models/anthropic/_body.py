@@ -20,7 +20,7 @@ _LEAST_ANSWER = 4_096
 
 
 def ask_for_json(body: Wire, json_output: bool | type[BaseModel] | None, *, formats: bool) -> None:
-    """Ask for JSON. The API has no mode for any JSON: an instruction says it."""
+    """Ask for JSON; an instruction asks for any, which has no mode."""
     match json_output:
         case None | False:
             pass
@@ -52,7 +52,7 @@ def _force_answer_tool(body: Wire, model: type[BaseModel]) -> None:
 
 
 def settle_thinking(body: Wire) -> None:
-    """Turn thinking with a budget off where the API refuses it.
+    """Turn off thinking with a budget where it is refused.
 
     It does so with a forced tool, and in a tool loop whose first answer's signed thinking is lost:
     "To avoid this requirement, disable `thinking`", says its error. Adaptive thinking knows no such

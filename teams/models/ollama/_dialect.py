@@ -29,7 +29,7 @@ class OllamaDialect(Dialect):
     model: str
     defaults: Wire
     must_ask: bool
-    """What the model can do is not known before the first request."""
+    """The model's abilities are not known before the first request."""
 
     def __post_init__(self) -> None:
         limit: int = self.defaults.get("options", {}).get("num_predict") or 0

@@ -100,7 +100,7 @@ def tool_definitions(tools: Sequence[ToolSchema]) -> list[Wire]:
 
 
 def tool_choice(request: Request) -> Wire | str:
-    """Whether a tool may or must be called."""
+    """The field that says if a tool may or must be called."""
     if request.forced:
         return {"type": "function", "function": {"name": request.forced}}
     return request.choice

@@ -183,7 +183,10 @@ class _Output:
 
 
 def _read_response(response: object, draft: Draft) -> None:
-    """Read a whole response; BadAnswer for what is none, or wants what is not done here."""
+    """Read a whole response.
+
+    Raises BadAnswer for what is none, or wants what is not done here.
+    """
     fields = fields_of(response)
     status = fields.get("status")
     if status not in ("completed", "incomplete") or "output" not in fields:

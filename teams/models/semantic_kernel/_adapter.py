@@ -151,7 +151,7 @@ class _KernelDialect(OpenAIDialect):
 
 
 class _Connector:
-    """A connector as a way to a provider; whoever made it closes it."""
+    """A connector as a transport; whoever made it closes it."""
 
     def __init__(self, connector: ChatCompletionClientBase, says_its_end: bool) -> None:
         self._connector = connector

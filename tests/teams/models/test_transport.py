@@ -1,4 +1,4 @@
-"""Framings: the events in the bytes of a stream, however they are cut."""
+"""Framings: the events in bytes, however they are cut."""
 
 from collections.abc import Callable
 from typing import Any
