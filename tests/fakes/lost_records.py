@@ -21,7 +21,7 @@ async def copy_store(folder: Path, copy: Path) -> None:
     if not is_on_postgres():
         await new_store(folder).backup(copy)
         return
-    await _run(folder, "pg_dump", "--format=custom", f"--file={copy}")
+    await copy_database(database_of(folder), copy)
 
 
 async def put_back(folder: Path, copy: Path) -> None:
@@ -31,11 +31,21 @@ async def put_back(folder: Path, copy: Path) -> None:
         await store.stage(copy)
         await store.restore()
         return
-    await _run(folder, "pg_restore", "--clean", "--if-exists", "--single-transaction", f"{copy}")
+    await restore_database(database_of(folder), copy)
 
 
-async def _run(folder: Path, program: str, *arguments: str) -> None:
-    url = urlsplit(database_of(folder))
+async def copy_database(address: str, copy: Path) -> None:
+    """Copy a database by the documented line."""
+    await _run(address, "pg_dump", "--format=custom", f"--file={copy}")
+
+
+async def restore_database(address: str, copy: Path) -> None:
+    """Let a copy replace a database by the documented line, also while it is used."""
+    await _run(address, "pg_restore", "--clean", "--if-exists", "--single-transaction", f"{copy}")
+
+
+async def _run(address: str, program: str, *arguments: str) -> None:
+    url = urlsplit(address)
     server = [f"--host={url.hostname}", f"--port={url.port}", f"--username={url.username}"]
     command = [f"{programs() / program}", *server, f"--dbname={url.path[1:]}", *arguments]
     await asyncio.to_thread(_call, command, url.password or "")

@@ -43,6 +43,7 @@ _KEEP_OUT = "UPDATE owner SET boot = $1, name = $2, since = now() WHERE boot <> 
 _JOIN = """
     INSERT INTO nodes (boot, name, version, platforms, digest, since, beat, patience)
     VALUES ($1, $2, $3, $4, $5, server_time(), server_time(), $6)
+    RETURNING CAST(tableoid AS BIGINT)
 """
 PRODUCT = "SELECT value FROM marks WHERE platform = 'gateway' AND name = 'product'"
 """Whose database it is."""
@@ -69,7 +70,7 @@ SIGN = """
 _TIDY = "DELETE FROM session_marks c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = c.boot)"
 _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
 _BEAT = f"""
-    UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1
+    UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1 AND tableoid = $3
     RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store), server_time(),
      {IS_ORIGINAL}
 """
@@ -115,6 +116,8 @@ class Membership:
         self._thread = Thread(target=self._keep, name="parley-node", daemon=True)
         self._beat_at = monotonic()
         self.node = node
+        self.table = 0
+        """The table with its row; that of a restored database is another one."""
         self.session = Work(0)
         """It can be interrupted, as it may wait for a database that says nothing."""
         self.unreachable_since: float | None = None
@@ -178,7 +181,7 @@ class Membership:
             cursor.execute(_TIDY)
             node, patience = self.node, self._database.failover
             row = [node.boot, node.name, node.version, platforms, node.digest, patience]
-            cursor.execute(_JOIN, row)
+            [[self.table]] = cursor.execute(_JOIN, row).fetchall()
         return ""
 
     def _claim(self, cursor: RawCursor[Any]) -> None:
@@ -220,9 +223,10 @@ class Membership:
     def _beat(self, connection: PostgresConnection) -> None:
         began, pipeline = monotonic(), connection.pipeline
         figures = {**self.figures(), "clock": self._ahead}
-        sent, asked_at = pipeline.send(_BEAT, [self.boot, json.dumps(figures)]), self._clock()
+        sent = pipeline.send(_BEAT, [self.boot, json.dumps(figures), self.table])
+        asked_at = self._clock()
         rows = pipeline.rows(sent, tuple)
-        if not rows or rows[0][3] is False:  # or a restored database has this node's row
+        if not rows or rows[0][3] is False:  # or the tables' rows were replaced by a copy's
             self.is_lost = True
             return
         self.nodes, version, server_time, _ = rows[0]

@@ -37,7 +37,8 @@ class Running:
         self._patience = database.patience
         self._beat = min(database.failover / BEATS, self._patience.beat)
         self._silence = database.failover / 2  # two beats: between them it is idle
-        self.transactions = Transactions(self.pool, membership.boot, database)
+        boot, table = membership.boot, membership.table
+        self.transactions = Transactions(self.pool, boot, table, database)
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(database.pool_size, thread_name_prefix="parley-store")
         self._works: dict[asyncio.Future[Any], Work] = {}

@@ -40,8 +40,8 @@ _SHARED = f"SELECT pg_advisory_xact_lock_shared(hashtextextended($1, {OF_SCHEMA}
 _STANDS = """
     WITH mark AS (INSERT INTO session_marks (session, boot, word) VALUES ($2, $1, $3)
      ON CONFLICT (session) DO UPDATE SET word = excluded.word)
-    SELECT EXISTS (SELECT 1 FROM nodes WHERE boot = $1), pg_current_xact_id()::text,
-     current_setting('parley.boot', TRUE) IS NOT DISTINCT FROM $1
+    SELECT EXISTS (SELECT 1 FROM nodes WHERE boot = $1 AND tableoid = $4),
+     pg_current_xact_id()::text, current_setting('parley.boot', TRUE) IS NOT DISTINCT FROM $1
 """
 # A server that crashed may have given a lost transaction's number to a later one.
 _STATUS = """
@@ -98,9 +98,13 @@ class Work:
 class Transactions:
     """Runs units of one node, in any thread."""
 
-    def __init__(self, pool: ConnectionPool[Raw], boot: str, database: Database) -> None:
+    def __init__(
+        self, pool: ConnectionPool[Raw], boot: str, table: int, database: Database
+    ) -> None:
         self._pool = pool
         self._boot = boot
+        self._table = table
+        """Where the node's row is: a restored database has it in another table, if at all."""
         self._url = database.url
         self._wait = database.patience.connection
         self._sessions = WeakKeyDictionary[Raw, str]()
@@ -207,7 +211,7 @@ class Transactions:
         """Begin a transaction; its number and this node's life follow."""
         pipeline.send("BEGIN")
         pipeline.send(LOCK if alone else _SHARED, [STORE])
-        return pipeline.send(_STANDS, [self._boot, session, word])
+        return pipeline.send(_STANDS, [self._boot, session, word, self._table])
 
     def _is_committed(self, mark: _Mark, work: Work) -> bool:
         """True if the database knows the transaction as committed."""

@@ -20,6 +20,7 @@ from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.units.audit import note
+from tests.fakes.lost_records import copy_database, restore_database
 from tests.fakes.tcp_proxy import TcpProxy
 from tests.gateway.store.talk import begin, end, take
 
@@ -105,6 +106,45 @@ async def test_a_node_hears_that_a_newer_version_has_changed_the_store(postgres_
         await one.write(lambda c: c.execute("UPDATE store SET version = version + 1"))
         await one.until_outdated()
         await one.write(lambda c: c.execute("UPDATE store SET version = version - 1"))
+
+
+@pytest.mark.parametrize("noted", [False, True])
+async def test_nothing_is_written_by_a_node_of_before_a_restore_not_even_until_its_next_beat(
+    postgres_url, tmp_path, noted
+):
+    """The copy has its row; another node may have `noted` the restore already."""
+    store, copy = store_at(postgres_url, tmp_path / "a", failover=3600.0), tmp_path / "copy"
+    other = store_at(postgres_url, tmp_path / "b")
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(store.own(A))
+        await store.write(lambda c: note(c, 1.0, "before"))
+        await copy_database(postgres_url, copy)
+        await store.write(lambda c: note(c, 2.0, "since"))
+        await restore_database(postgres_url, copy)
+        if noted:
+            await stack.enter_async_context(other.own(B))
+            assert [loss.cause for loss in await other.losses()] == ["restored"]
+        with pytest.raises(StoreTaken):
+            await store.write(lambda c: note(c, 3.0, "after"))
+        with pytest.raises(StoreTaken):
+            await store.write_in_group(lambda c: note(c, 3.0, "after"), print)
+        with pytest.raises(StoreTaken):
+            await store.until_lost()
+        written = await names_in(store)
+        assert "before" in written
+        assert not {"since", "after"} & set(written)
+
+
+async def test_a_node_that_writes_nothing_hears_of_a_restore_that_another_has_noted(
+    postgres_url, tmp_path
+):
+    store, copy = store_at(postgres_url, tmp_path / "a", failover=0.8), tmp_path / "copy"
+    async with store.own(A), asyncio.timeout(10):
+        await copy_database(postgres_url, copy)
+        await restore_database(postgres_url, copy)
+        async with store_at(postgres_url, tmp_path / "b").own(B):
+            with pytest.raises(StoreTaken):
+                await store.until_lost()
 
 
 @pytest.mark.chaos
