@@ -203,9 +203,14 @@ class PostedMessages:
         if surface.begins(self._place, content):
             self._held.pop(item.id, None)
             return True
-        return now - self._held.setdefault(item.id, now) >= OPENING
+        return _left(self._held.setdefault(item.id, now), now) <= 0
 
-    @property
-    def may_begin(self) -> bool:
-        """True if a text begins within OPENING seconds, whatever comes."""
-        return bool(self._held)
+    def wait_to_begin(self, looked_at: float) -> float | None:
+        """Seconds after which a text begins that could not at this time; None without one."""
+        left = [_left(since, looked_at) for since in self._held.values()]
+        return min((each for each in left if each > 0), default=None)
+
+
+def _left(since: float, now: float) -> float:
+    """Seconds for which a text is held; a clock that is set adds none."""
+    return OPENING - abs(now - since)

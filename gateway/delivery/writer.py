@@ -26,7 +26,7 @@ from gateway.delivery.items import (
     whole_text,
 )
 from gateway.delivery.own_files import ForeignFile, read_own_file
-from gateway.delivery.posted import OPENING, PostedMessages, Step
+from gateway.delivery.posted import PostedMessages, Step
 from gateway.delivery.sender import (
     Backoff,
     BusyIndicator,
@@ -178,12 +178,13 @@ class Writer:
             await self._show_title()
             if (busy := self._view.busy) in AT_WORK:
                 self._busy.show(self._place(None, self._view.asker), busy)
+            looked_at = self._clock.time()
             if (step := await self._next()) is not None:
                 await self._perform(step)
             elif await self._rest():
                 return
-            elif self._posted.may_begin:
-                await comes_first(self._changed.wait(), sleep(self._clock, OPENING))
+            elif (wait := self._posted.wait_to_begin(looked_at)) is not None:
+                await comes_first(self._changed.wait(), sleep(self._clock, wait))
             else:
                 await self._changed.wait()
 

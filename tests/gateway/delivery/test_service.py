@@ -591,7 +591,10 @@ async def test_what_grows_beyond_all_that_is_shown_keeps_its_beginning(tmp_path:
 class Hesitant(Surface):
     """Begins no message with half a mark."""
 
+    asked = 0
+
     def begins(self, place: Place, speech: Speech) -> bool:
+        self.asked += 1
         return not speech.text.endswith("[")
 
 
@@ -606,6 +609,24 @@ async def test_a_text_that_is_no_word_yet_is_shown_all_the_same_if_its_model_sta
             clock.advance(0.25)
         assert board.texts == ["a: See ["]
         assert clock.time() >= began + OPENING
+
+
+async def test_a_text_that_is_no_word_yet_waits_no_longer_for_what_comes_meanwhile(tmp_path):
+    board, clock = Board(), VirtualClock()
+    surface, began = Hesitant(board), clock.time()
+    async with served(tmp_path, surface, clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, delta("a", "m", "See ["))
+        for asked, more in ((1, "["), (2, "[")):
+            while surface.asked < asked:  # noqa: ASYNC110 (a count tells nobody)
+                await asyncio.sleep(0.005)
+            clock.advance(0.4 * OPENING)
+            await story.tell(delta("a", "m", more))
+        while not board.posted:
+            await asyncio.sleep(0.005)
+            clock.advance(0.05 * OPENING)
+        assert board.texts == ["a: See [[["]
+        assert clock.time() < began + 1.5 * OPENING
 
 
 class SlowToRest(Surface):
