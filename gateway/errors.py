@@ -4,6 +4,7 @@ Every message is a sentence for people.
 
 GatewayError
 ├── StoreError          the store can't be used; say so and end
+│   ├── StatementRefused    perhaps for one thread's rows; end what it was for, and say so
 │   ├── StoreUnwritable
 │   │   └── StoreUnreachable  its database does not answer; the same again works once it does
 │   ├── StoreTaken      another process has it now; stop
@@ -52,6 +53,10 @@ class GatewayError(Exception):
 
 class StoreError(GatewayError):
     """The store can't be used."""
+
+
+class StatementRefused(StoreError):
+    """The store refused a statement, perhaps for one thread's rows."""
 
 
 class StoreUnwritable(StoreError):
@@ -114,8 +119,7 @@ class Unstorable(GatewayError):
 
 def works_later(error: BaseException) -> bool:
     """True for a gateway's error after which another try may work."""
-    # The store's own kinds say what is wrong with it; a bare one is of a statement that it refused.
-    never = isinstance(error, Unstorable) or type(error) is StoreError
+    never = isinstance(error, Unstorable | StatementRefused)
     return isinstance(error, GatewayError) and not never
 
 

@@ -3,7 +3,8 @@
 They carry no ids and no texts, and name no versions.
 
 `/healthz`: the process answers, and says whether something is degraded. `/readyz`: the store takes
-writes, and every platform is heard from. `/metrics`: figures in Prometheus' text format.
+writes, if not those of each thread, and every platform is heard from. `/metrics`: figures in
+Prometheus' text format.
 
 A request is answered only if its Host is an IP address, `localhost` or one of the names that the
 config allows. So no page of the web reads this with a name of its own that leads here.
@@ -24,7 +25,7 @@ from aiohttp import web
 from gateway.base.http_port import Page, page_of, serving
 from gateway.control.metrics_page import METRICS_TYPE, metrics_page
 from gateway.errors import CantListen
-from gateway.runtime.store_health import store_state
+from gateway.runtime.store_health import TAKES_WRITES, store_state
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway
@@ -100,7 +101,7 @@ def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:
 
     async def readyz(_: web.BaseRequest) -> web.Response:
         store = await store_state(gateway.store)
-        ready = store == "ok" and gateway.vitals.platforms.ready
+        ready = store in TAKES_WRITES and gateway.vitals.platforms.ready
         adapters = {
             name: {"state": life, "last_frame_age_seconds": None if age is None else round(age, 1)}
             for name, (life, age) in gateway.vitals.platforms.frames().items()

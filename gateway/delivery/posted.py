@@ -206,7 +206,7 @@ class PostedMessages:
         return _left(self._held.setdefault(item.id, now), now) <= 0
 
     def wait_to_begin(self, looked_at: float) -> float | None:
-        """Seconds after which a text begins that could not at this time; None without one."""
+        """Seconds until a text begins that could not then; None without one."""
         left = [_left(since, looked_at) for since in self._held.values()]
         return min((each for each in left if each > 0), default=None)
 

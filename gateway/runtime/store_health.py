@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.errors import GatewayError, StoreUnreachable
+from gateway.errors import GatewayError, StatementRefused, StoreUnreachable
 from gateway.missed import MissedCounts
 from gateway.store.nodes import NodeRow
 from gateway.store.protocols import SessionStore, SupportsNodes
@@ -13,10 +13,14 @@ from gateway.store.records import Counts
 PATIENCE = 4.0
 """Seconds for the store to take a write: more than a database is waited for."""
 
-OK, SILENT = "ok", "silent"
+OK, SILENT, REFUSED = "ok", "silent", StatementRefused.__name__
+TAKES_WRITES = (OK, REFUSED)
+"""States in which a node can do its work, perhaps not that of each thread."""
 _UNANSWERED = (StoreUnreachable.__name__, SILENT)
 _TROUBLES = {
     OK: "",
+    REFUSED: "The store refused a statement, which may be the fault of one thread's rows: see the"
+    " log.",
     SILENT: f"The store has taken no write for {PATIENCE:.0f} seconds.",
     "StoreFull": "The disk is full. Nothing is accepted until there is space again.",
     "StoreUnreachable": "The store's database can't be reached. Nothing is accepted until it can.",

@@ -6,7 +6,15 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
-from gateway.errors import GatewayError, StoreError, StoreFull, StoreInUse, StoreTaken
+from gateway.errors import (
+    GatewayError,
+    StatementRefused,
+    StoreError,
+    StoreFull,
+    StoreInUse,
+    StoreTaken,
+    StoreUnwritable,
+)
 from gateway.store.connection import Connection, Unit
 
 T = TypeVar("T")
@@ -60,13 +68,18 @@ class LastWrites:
     ) -> None:
         """Write a `little`, or what takes room after a refusal.
 
-        Raises what that meets, or what last writes met and this does not disprove.
+        Raises what that meets, or what last writes met and this does not disprove: last of all
+        StatementRefused.
         """
         met = dict(self._met)
-        await write(take_room if met else little)
+        try:
+            await write(take_room if met else little)
+        except StatementRefused as error:  # this one is for no thread's rows
+            raise StoreUnwritable(str(error)) from error
         for kind, each in met.items():
             is_over = isinstance(each.error, self._whole) or monotonic() - each.at > KEPT
             if is_over and self._met.get(kind) is each:
                 del self._met[kind]
-        for each in self._met.values():
-            raise each.error.with_traceback(None)
+        errors = [each.error for each in self._met.values()]
+        for error in sorted(errors, key=lambda error: isinstance(error, StatementRefused)):
+            raise error.with_traceback(None)

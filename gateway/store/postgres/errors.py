@@ -10,7 +10,7 @@ from psycopg import errors
 from gateway.base.database_url import database_place
 from gateway.errors import (
     GatewayError,
-    StoreError,
+    StatementRefused,
     StoreFull,
     StoreUnreachable,
     StoreUnwritable,
@@ -99,7 +99,7 @@ def _translate(error: BaseException, database: str) -> BaseException:
             what = "is too busy" if isinstance(error, _BUSY) else "can't be reached"
             return StoreUnreachable(f"{database} {what}: {refusal(error)}. {LOOK}")
         case psycopg.Error():
-            return StoreError(f"{database} refused a statement: {_said(error)}.")
+            return StatementRefused(f"{database} refused a statement: {_said(error)}.")
         case _:
             return error
 

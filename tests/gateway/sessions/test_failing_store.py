@@ -18,7 +18,7 @@ import pytest
 from gateway.config.agent_parts import TeamMemoryConfig
 from gateway.config.budgets import Budget
 from gateway.conversation import LOCAL_OPERATOR, InboundMessage
-from gateway.errors import OUR_FAULT, StoreError, StoreFull, StoreUnreachable
+from gateway.errors import OUR_FAULT, StatementRefused, StoreFull, StoreUnreachable
 from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished
 from gateway.factory.memory import TeamMemory
 from gateway.gateway import Gateway
@@ -60,7 +60,7 @@ class Failure:
 WRONG = Failure(lambda: KeyError("row"))
 FAILURES: Mapping[str, Failure] = {
     "full": Failure(StoreFull),
-    "refused": Failure(lambda: StoreError("A statement was refused.")),
+    "refused": Failure(lambda: StatementRefused("A statement was refused.")),
     "unexpected": WRONG,
     "cancelled": Failure(asyncio.CancelledError),
     "its answer was lost": Failure(lambda: StoreUnreachable("No answer."), after=True),

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.access.authority import Access
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.errors import OUR_FAULT, StoreError, StoreFull, Unstorable
+from gateway.errors import OUR_FAULT, StatementRefused, StoreFull, Unstorable
 from gateway.events import Notice, SessionEvent, ToolStarted, TurnFinished
 from gateway.gateway import Gateway
 from gateway.sessions import lanes
@@ -58,7 +58,7 @@ def streaming() -> Team:
 TEAMS = [talking, calling, streaming]
 ERRORS = [
     Unstorable("too large"),
-    StoreError("A statement was refused."),
+    StatementRefused("A statement was refused."),
     ValueError("no text"),
     KeyError("agent"),
     UnicodeEncodeError("utf-8", "\ud83d", 0, 1, "surrogates"),
@@ -124,7 +124,7 @@ async def test_an_end_that_can_t_be_written_asks_no_model_again(tmp_path, error,
 
 
 def refuse(_: Connection) -> None:
-    raise StoreError("A statement was refused.")
+    raise StatementRefused("A statement was refused.")
 
 
 class RefusingOne(ChangedStore):

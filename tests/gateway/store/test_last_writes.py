@@ -14,7 +14,7 @@ from gateway.app.operator import owner_status
 from gateway.control.health import serve_health
 from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.errors import GatewayError, NotFound, StoreFull, StoreUnwritable
+from gateway.errors import GatewayError, NotFound, StatementRefused, StoreFull, StoreUnwritable
 from gateway.events import MessageFinished
 from gateway.gateway import Gateway
 from gateway.store import last_writes
@@ -143,6 +143,36 @@ async def test_a_unit_that_fails_by_itself_says_nothing_of_the_store(tmp_path):
         await store.probe()
 
 
+REFUSING = (
+    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql"
+    " AS $$ BEGIN RAISE EXCEPTION 'a damaged row'; END $$",
+    "CREATE TRIGGER refuse BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION refuse()",
+)
+REFUSED = "The store refused a statement, which may be the fault of one thread's rows: see the log."
+
+
+async def test_a_statement_refused_for_one_threads_rows_makes_no_node_unready(
+    tmp_path, postgres_url
+):
+    store = PostgresStore(Database(url=postgres_url), tmp_path)
+    async with (
+        Gateway(store, ScriptedTeams(lambda: solo("yes"))) as gateway,
+        serve_health(gateway, "127.0.0.1", 0) as port,
+        aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
+    ):
+
+        async def look() -> tuple[int, str, list[str]]:
+            async with session.get("/readyz") as response:
+                ready, body = response.status, await response.json()
+            return ready, body["store"], list(await gateway.troubles())
+
+        for statement in REFUSING:
+            await store.write(lambda c, each=statement: c.execute(each))
+        with pytest.raises(StatementRefused):
+            await gateway.accept(said(1, "hello"))
+        assert await look() == (200, "StatementRefused", [REFUSED])
+
+
 async def nothing(unit: Callable[[Any], None]) -> None:
     """Take every write."""
 
@@ -176,6 +206,27 @@ async def test_an_error_of_one_kind_lasts_until_that_kind_is_taken_again(monkeyp
     await met(last, one_kind, StoreUnwritable("permission denied"))
     now[0] = last_writes.KEPT + 1  # nobody has tried since
     await last.probe(nothing, one_kind)
+
+
+async def test_a_refused_statement_is_told_after_what_is_wrong_with_the_store():
+    last = LastWrites(StoreFull)
+    await met(last, one_kind, StatementRefused("a row"))
+    with pytest.raises(StatementRefused):
+        await last.probe(nothing, one_kind)
+    await met(last, other_kind, StoreUnwritable("permission denied"))
+    with pytest.raises(StoreUnwritable, match="permission denied"):
+        await last.probe(nothing, one_kind)
+
+
+async def test_what_is_refused_to_a_probe_is_refused_by_the_store():
+    last = LastWrites(StoreFull)
+
+    async def refuses(unit: Callable[[Any], None]) -> None:
+        await last.watch(unit, refused(StatementRefused("no such table")))
+
+    for _ in range(2):
+        with pytest.raises(StoreUnwritable, match="no such table"):
+            await last.probe(refuses, one_kind)
 
 
 async def test_a_probe_that_finds_room_says_nothing_of_what_was_refused_meanwhile():

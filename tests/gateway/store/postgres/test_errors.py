@@ -4,7 +4,7 @@ import pytest
 from psycopg import OperationalError, errors
 from psycopg_pool import PoolTimeout
 
-from gateway.errors import StoreError, StoreFull, StoreUnreachable, StoreUnwritable
+from gateway.errors import StatementRefused, StoreFull, StoreUnreachable, StoreUnwritable
 from gateway.store.postgres.errors import is_gone, translate
 
 URL = "postgresql://ann:secret@db.example.com/parley"
@@ -32,8 +32,8 @@ def test_a_lost_connection_is_told_from_a_refusal(error):
     [
         (errors.DiskFull("no space left"), StoreFull),
         (errors.InsufficientPrivilege("denied"), StoreUnwritable),
-        (errors.ObjectNotInPrerequisiteState("not yet"), StoreError),
-        (errors.UndefinedTable("no such table"), StoreError),
+        (errors.ObjectNotInPrerequisiteState("not yet"), StatementRefused),
+        (errors.UndefinedTable("no such table"), StatementRefused),
         (errors.QueryCanceled("statement timeout"), StoreUnreachable),
     ],
 )

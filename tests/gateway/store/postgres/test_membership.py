@@ -112,7 +112,7 @@ async def test_a_node_hears_that_a_newer_version_has_changed_the_store(postgres_
 async def test_nothing_is_written_by_a_node_of_before_a_restore_not_even_until_its_next_beat(
     postgres_url, tmp_path, noted
 ):
-    """The copy has its row; another node may have `noted` the restore already."""
+    """The copy has its row, and another node may have `noted` it."""
     store, copy = store_at(postgres_url, tmp_path / "a", failover=3600.0), tmp_path / "copy"
     other = store_at(postgres_url, tmp_path / "b")
     async with AsyncExitStack() as stack:
