@@ -212,5 +212,5 @@ class PostedMessages:
 
 
 def _left(since: float, now: float) -> float:
-    """Seconds for which a text is held; a clock that is set adds none."""
+    """Seconds for which a text is held, however the clock is set."""
     return OPENING - abs(now - since)

@@ -40,7 +40,7 @@ async def copy_database(address: str, copy: Path) -> None:
 
 
 async def restore_database(address: str, copy: Path) -> None:
-    """Put a copy back by the documented line, also while it is used."""
+    """Put a copy back as documented, also while it is used."""
     await _run(address, "pg_restore", "--clean", "--if-exists", "--single-transaction", f"{copy}")
 
 

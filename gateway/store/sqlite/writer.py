@@ -98,7 +98,7 @@ class SqliteConnection:
 
 
 def prepare(raw: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:
-    """Let a connection give rows with names; set these pragmas, or close it."""
+    """Give a connection named rows and these pragmas, or close it."""
     raw.row_factory = sqlite3.Row
     try:
         for pragma in pragmas:
