@@ -20,7 +20,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 VERSION = 2
-BUSY_SECONDS = 30.0
+PATIENCE = 30.0
 """Seconds for which another process may write."""
 CANDIDATES = 500
 """Passages whose vectors are compared in full; the signs of their numbers choose them."""
@@ -118,10 +118,7 @@ def _connected(path: Path | None) -> sqlite3.Connection:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     return sqlite3.connect(
-        path or ":memory:",
-        timeout=BUSY_SECONDS,
-        isolation_level="IMMEDIATE",
-        check_same_thread=False,
+        path or ":memory:", timeout=PATIENCE, isolation_level="IMMEDIATE", check_same_thread=False
     )
 
 
