@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from teams._tools.schema import ToolSchema
 from teams.models._draft import Draft
 from teams.models._thought import ThoughtParser
 from teams.models._tokens import Wire
-from teams.models._types import CreateResult, FinishReasons, LLMMessage, ModelInfo
+from teams.models._types import FinishReasons, LLMMessage, ModelInfo
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -22,11 +23,14 @@ Json: TypeAlias = Mapping[str, Any]
 class Request:
     """A question to a model, valid for its dialect.
 
-    `forced` is the name of the one tool that must be called.
+    `forced` is the name of the one tool that must be called. Tools have names that the provider
+    takes; `own_names` has theirs. `left_out` says what could not be made valid.
     """
 
     messages: Sequence[LLMMessage]
     tools: Sequence[ToolSchema] = ()
+    own_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    left_out: Sequence[str] = ()
     choice: Literal["auto", "required", "none"] = "auto"
     forced: str = ""
     json_output: bool | type[BaseModel] | None = None
@@ -53,6 +57,10 @@ class Dialect(ABC):
     """The provider's words for the end of an answer."""
     prompt_counts: ClassVar[Sequence[str]]
     completion_count: ClassVar[str]
+    legal_name: ClassVar[re.Pattern[str]] = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+    """Names of tools that the provider takes."""
+    legal_id: re.Pattern[str] = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+    """Ids of calls that the provider takes."""
     marks_thoughts: ClassVar[bool] = True
     """Models may write their reasoning into the text."""
 
@@ -73,13 +81,13 @@ class Dialect(ABC):
         return Draft(
             finishes=self.finishes,
             structured=bool(request.json_output),
-            names={tool["name"] for tool in request.tools},
+            names=request.own_names,
             marks=ThoughtParser() if self.marks_thoughts else None,
         )
 
-    def keep(self, draft: Draft, result: CreateResult) -> None:
+    def keep(self, draft: Draft) -> None:
         """Remember what has to be sent back as it came."""
-        del draft, result
+        del draft
 
     def context_tokens(self) -> int:
         """The context's length; ValueError where it is not known."""

@@ -19,6 +19,8 @@ from teams.models._types import (
 )
 
 CUT = "The answer was cut at the token limit before it said anything"
+_PREFIX = "functions."
+"""Models of OpenAI write it before a tool's name now and then."""
 FILTERED = "The provider's content filter withheld the answer"
 
 
@@ -30,23 +32,25 @@ class DraftCall:
     name: str
     arguments: list[str] = field(default_factory=list[str])
 
-    def whole(self) -> FunctionCall:
+    def whole(self, names: Mapping[str, str]) -> FunctionCall:
+        """The call of the tool with this name, perhaps prefixed."""
         arguments = "".join(self.arguments).strip() or "{}"
-        return FunctionCall(id=self.id, name=self.name, arguments=arguments)
+        sent = self.name if self.name in names else self.name.removeprefix(_PREFIX)
+        return FunctionCall(id=self.id, name=names.get(sent, self.name), arguments=arguments)
 
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
     """An answer as far as it has come.
 
-    `structured`: its text has to be JSON, so a refusal is no answer. `names` are those of the
-    offered tools. A dialect keeps in `blocks` what has to be sent back as it came, and gives in
-    `hosted` the further fields of a HostedResult.
+    `structured`: its text has to be JSON, so a refusal is no answer. `names` has the offered
+    tools' own names by those that were sent. A dialect keeps in `blocks` what has to be sent back
+    as it came, and gives in `hosted` the further fields of a HostedResult.
     """
 
     finishes: Mapping[str, FinishReasons]
     structured: bool = False
-    names: Collection[str] = ()
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
     marks: ThoughtParser | None = None
     begun: bool = False
     complete: bool = False
@@ -151,7 +155,7 @@ class Draft:
             finish_reason="function_calls"
             if self.calls
             else self.finishes.get(self.finish, "unknown"),
-            content=[call.whole() for call in self.calls] or text or self.refusal,
+            content=[call.whole(self.names) for call in self.calls] or text or self.refusal,
             usage=reported_usage(self.usage, prompt, completion),
             cached=False,
             logprobs=self.logprobs or None,

@@ -13,6 +13,8 @@ from teams._tools.schema import ToolSchema
 from teams.models._client import ToolChoice
 from teams.models._conversation import one_system_message
 from teams.models._dialect import Dialect, Request
+from teams.models._past_calls import PastCalls
+from teams.models._tool_forms import ToolNames, fitting
 from teams.models._types import LLMMessage, ModelInfo, UserMessage
 
 
@@ -38,16 +40,40 @@ def outgoing(dialect: Dialect, asked: Asked) -> Request:
     forced = "" if isinstance(choice, str) else choice.schema["name"]
     if forced and forced not in {schema["name"] for schema in tools}:
         raise ValueError(f"tool_choice references {forced!r}, which is not among the tools.")
+    names = ToolNames(dialect.legal_name, (tool["name"] for tool in tools))
+    past = PastCalls(legal_id=dialect.legal_id, name=names.sent)
+    messages = past.settle(messages)
+    tools, left_out = _fitting_tools(tools, names)
     return Request(
         messages=messages,
         tools=tools,
+        own_names=names.own,
+        left_out=[*left_out, *past.left_out],
         choice=choice if isinstance(choice, str) else "auto",
-        forced=forced,
+        forced=forced and names.sent(forced),
         json_output=asked.json_output,
         extra=dict(asked.extra),
         stream=asked.stream,
         include_usage=asked.include_usage,
     )
+
+
+def _fitting_tools(
+    tools: Sequence[ToolSchema], names: ToolNames
+) -> tuple[list[ToolSchema], list[str]]:
+    """The tools that can be sent, and notes on the others."""
+    sent: dict[str, ToolSchema] = {}
+    left_out: list[str] = []
+    for tool in tools:
+        name = names.sent(tool["name"])
+        if name in sent:
+            left_out.append(f"A second tool {tool['name']!r} is left out")
+            continue
+        try:
+            sent[name] = fitting(tool, name)
+        except RecursionError:
+            left_out.append(f"The tool {name!r} is left out, with a schema nested too deeply")
+    return [*sent.values()], left_out
 
 
 def schemas_of(tools: Sequence[Tool | ToolSchema]) -> list[ToolSchema]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -31,6 +32,8 @@ from teams.models._settings import DEADLINE_SECONDS
 from teams.models._transport import END, Transport
 from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage
 
+logger = logging.getLogger("teams")
+
 
 class WireClient(ChatCompletionClient):
     """Asks one model in a dialect, over a transport.
@@ -51,6 +54,7 @@ class WireClient(ChatCompletionClient):
         self._endpoint = endpoint
         self._deadline = deadline
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+        self._told: set[str] = set()
 
     @property
     def model(self) -> str:
@@ -147,7 +151,11 @@ class WireClient(ChatCompletionClient):
 
     async def _request(self, asked: Asked) -> Request:
         await self._prepare()
-        return outgoing(self._dialect, asked)
+        request = outgoing(self._dialect, asked)
+        for each in set(request.left_out) - self._told:
+            logger.warning("%s, of a request to the model %s.", each, self.model)
+        self._told = set(request.left_out)  # the next request mostly lacks the same
+        return request
 
     async def _complete(self, asked: Asked) -> CreateResult:
         request = await self._request(asked)
@@ -202,6 +210,6 @@ class WireClient(ChatCompletionClient):
     def _settle(self, draft: Draft) -> CreateResult:
         """The result, counted."""
         result = draft.result(self._dialect.prompt_counts, self._dialect.completion_count)
-        self._dialect.keep(draft, result)
+        self._dialect.keep(draft)
         self._usage += result.usage
         return result

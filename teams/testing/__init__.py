@@ -6,6 +6,7 @@ scripted server that answers it over the provider's own protocol.
 
 from teams.testing._answers import ANSWERS
 from teams.testing._failures import FAILURES
+from teams.testing._laws import LAWS
 from teams.testing._requests import REQUESTS
 from teams.testing._script import (
     Answer,
@@ -19,7 +20,7 @@ from teams.testing._script import (
 )
 from teams.testing._subject import Check, NotOffered, Subject, perform
 
-CHECKS: tuple[Check, ...] = (*ANSWERS, *REQUESTS, *FAILURES)
+CHECKS: tuple[Check, ...] = (*ANSWERS, *REQUESTS, *LAWS, *FAILURES)
 """Every check, in the order of the documentation."""
 
 __all__ = [

@@ -121,6 +121,7 @@ def _check_block(
 def _check_results(messages: Sequence[Mapping[str, Any]]) -> None:
     """Check that the results of each message's calls open the next one."""
     open_calls: list[str] = []
+    ids: list[str] = []
     for index, message in enumerate(messages):
         content = message["content"]
         results = [each["tool_use_id"] for each in content if each["type"] == "tool_result"]
@@ -132,8 +133,9 @@ def _check_results(messages: Sequence[Mapping[str, Any]]) -> None:
         first = [each["type"] == "tool_result" for each in content]
         _require(first == sorted(first, reverse=True), f"messages.{index}: results come first")
         open_calls = [each["id"] for each in content if each["type"] == "tool_use"]
-        _require(len(open_calls) == len(set(open_calls)), "`tool_use` ids must be unique")
+        ids += open_calls
     _require(not open_calls, "`tool_use` ids were found without `tool_result` blocks at the end")
+    _require(len(ids) == len(set(ids)), "messages: `tool_use` ids must be unique")
 
 
 def _check_end(last: Mapping[str, Any], version: tuple[int, int]) -> None:

@@ -54,7 +54,8 @@ DIALECTS: Mapping[str, Callable[[], Dialect]] = {
 def read(*events: Any, dialect: Dialect | None = None, **asked: Any) -> tuple[str, Draft]:
     """The shown text and the draft of an answer in events."""
     dialect = dialect or openai()
-    draft = dialect.draft(Request(messages=(), **asked))
+    names = {tool["name"]: tool["name"] for tool in asked.get("tools", ())}
+    draft = dialect.draft(Request(messages=(), own_names=names, **asked))
     text = "".join([dialect.decode(event, draft) for event in events])
     return text + draft.end(), draft
 

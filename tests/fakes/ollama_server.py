@@ -12,7 +12,7 @@ import asyncio
 import base64
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, assert_never
 
 from aiohttp import web
@@ -202,8 +202,28 @@ def _refusal(body: Mapping[str, Any], told: Mapping[str, Any]) -> str:
         return f"registry.ollama.ai/library/{body['model']} does not support tools"
     if body.get("think") and "thinking" not in abilities:
         return f'"{body["model"]}" does not support thinking'
+    return refusal(body)
+
+
+def refusal(body: Mapping[str, Any]) -> str:
+    """The sentence for what Ollama refuses of any model, or none."""
     found = (why for message in body["messages"] for why in _message_refusal(message))
-    return next(found, "") or _option_refusal(body)
+    return next(found, "") or _order_refusal(body["messages"]) or _option_refusal(body)
+
+
+def _order_refusal(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The sentence for calls and results that don't belong to each other."""
+    waiting = 0
+    for message in messages:
+        if message["role"] == "tool":
+            waiting -= 1
+            if waiting < 0:
+                return "template: a result without a call"
+        elif waiting:
+            return "template: a call without a result"
+        else:
+            waiting = len(message.get("tool_calls", ()))
+    return "template: a call without a result" if waiting else ""
 
 
 def _message_refusal(message: Mapping[str, Any]) -> Iterator[str]:
@@ -211,7 +231,11 @@ def _message_refusal(message: Mapping[str, Any]) -> Iterator[str]:
         yield f"invalid role: {message['role']}"
     if not isinstance(message.get("content"), str):
         yield "json: cannot unmarshal object into Go struct field Message.content of type string"
+    elif message["role"] == "assistant" and not (message["content"] or message.get("tool_calls")):
+        yield "template: an empty message of the assistant"
     for call in message.get("tool_calls", ()):
+        if not call["function"].get("name"):
+            yield "template: a call without a name"
         if not isinstance(call["function"].get("arguments"), dict):
             yield "json: cannot unmarshal string into Go struct field .arguments"
     for image in message.get("images", ()):

@@ -5,6 +5,7 @@ The first finding wins.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,6 +33,7 @@ def check_request(body: Mapping[str, Any]) -> None:
     for index, message in enumerate(messages):
         _check_message(f"messages[{index}]", message)
     _check_results(messages)
+    _check_ids(messages)
     _check_tools(body)
     _check_tool_choice(body)
     _check_response_format(body)
@@ -61,6 +63,10 @@ def _check_message(where: str, message: Mapping[str, Any]) -> None:
             content is not None or (role == "assistant" and message.get("function_call")),
             f"Invalid value for '{where}.content': expected a string, got null.",
         )
+        require(
+            role != "assistant" or content or message.get("function_call"),
+            "Assistant message must have either content or tool_calls, but not none.",  # Mistral
+        )
     if role == "tool":
         require(message.get("tool_call_id"), f"Missing required parameter: '{where}.tool_call_id'.")
     if role == "function":
@@ -83,11 +89,25 @@ def _check_calls(where: str, calls: object) -> None:
             FUNCTION_NAME.fullmatch(function["name"]),
             f"Invalid '{where}.tool_calls[0].function.name': {function['name']!r}.",
         )
-        require(
-            isinstance(function.get("arguments"), str), f"Invalid type for '{where}...arguments'."
-        )
-    ids = [call["id"] for call in calls]
-    require(len(ids) == len(set(ids)), f"Duplicate tool call ids in '{where}'.")
+        arguments = function.get("arguments")
+        require(isinstance(arguments, str), f"Invalid type for '{where}...arguments'.")
+        # Said by the templates of vLLM, and by Gemini behind OpenAI's form.
+        require(_is_object(arguments), f"Invalid '{where}...arguments': expected a JSON object.")
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text, parse_constant=float.fromhex), dict)
+    except ValueError:
+        return False
+
+
+def _check_ids(messages: Sequence[Mapping[str, Any]]) -> None:
+    ids = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
+    require(len(ids) == len(set(ids)), "Duplicate tool call ids.")
+    for call_id in ids:
+        # github.com/camel-ai/camel/issues/2215
+        require(len(call_id) <= 40, "Invalid 'tool_calls[0].id': string too long (maximum 40).")
 
 
 def _check_part(where: str, role: str, part: Mapping[str, Any]) -> None:
@@ -148,8 +168,28 @@ def _check_tools(body: Mapping[str, Any]) -> None:
             isinstance(parameters, dict) and parameters.get("type") == "object",
             f"Invalid schema for function {name!r}: it must be of 'type: \"object\"'.",
         )
+        combined = {"oneOf", "anyOf", "allOf", "enum", "not"} & set(parameters)
+        require(not combined, f"Invalid schema for function {name!r}: {combined} at the top level.")
+        _check_lists(f"Invalid schema for function {name!r}", parameters)
         if function.get("strict"):
             check_strict(f"function {name!r}", parameters)
+
+
+def _check_lists(what: str, schema: Any) -> None:
+    """Refuse lists without items (github.com/mark3labs/mcphost/issues/35), and tuples."""
+    if isinstance(schema, list):
+        for item in schema:
+            _check_lists(what, item)
+    if not isinstance(schema, dict):
+        return
+    kind = schema.get("type")
+    if kind == "array" or (isinstance(kind, list) and "array" in kind):
+        require(isinstance(schema.get("items"), dict), f"{what}: array schema missing items.")
+        require("prefixItems" not in schema, f"{what}: 'prefixItems' is not permitted.")
+    for key, value in schema.items():
+        if key not in ("enum", "default", "const", "examples"):
+            for inner in value.values() if key in ("properties", "$defs") else [value]:
+                _check_lists(what, inner)
 
 
 def check_strict(what: str, schema: Any) -> None:

@@ -15,6 +15,7 @@ from teams.models._transport import EventLines, HttpTransport, JsonLines
 from teams.models._wire import WireClient
 from tests.fakes import anthropic_checks, openai_checks
 from tests.fakes.drafts import DIALECTS
+from tests.fakes.ollama_server import refusal
 
 HELLO = [UserMessage(content="Hello", source="user")]
 CLAUDE = "claude-haiku-4-5"
@@ -59,6 +60,8 @@ class WireServer:
             openai_checks.check_request(body)
         elif self.kind == "anthropic":
             anthropic_checks.check_request(body, CLAUDE, ())
+        elif why := refusal(body):
+            raise openai_checks.Refused(why)
 
 
 async def _pieces(body: bytes) -> AsyncGenerator[bytes]:

@@ -13,11 +13,18 @@ from teams.memory import MemoryContent
 from teams.utils import extract_json_from_str
 
 ROOT = Path(__file__).resolve().parents[2]
-READERS = {"json.loads", "json.load", "ast.literal_eval", "os.fsdecode", "pickle.loads"}
+READERS = {
+    "json.loads",
+    "json.load",
+    "ast.literal_eval",
+    "os.fsdecode",
+    "pickle.loads",
+    "json.JSONDecoder",
+}
 """Calls that may give halves of characters; pydantic's and TOML's readers refuse them."""
 HANDLERS = ("surrogate", "unicode_escape", "raw_unicode_escape")
 MENTIONED = re.compile(
-    r"json\.loads?\(|raw_decode\(|literal_eval|fsdecode|surrogate|unicode_escape"
+    r"json\.loads?\(|JSONDecoder\(|raw_decode\(|literal_eval|fsdecode|surrogate|unicode_escape"
 )
 
 WHOLE = "made whole right there"
@@ -41,9 +48,7 @@ ROWS = {
     "teams/experimental/task_centric_memory/_recorder.py": FILE,
     "teams/models/_endpoint.py": EDGE,
     "teams/models/_exchange.py": EDGE,
-    "teams/models/anthropic/_dialect.py": EDGE,
-    "teams/models/anthropic/_request.py": "arguments of a call, sent back as JSON with escapes",
-    "teams/models/ollama/_request.py": "arguments of a call, sent back as JSON with escapes",
+    "teams/models/_past_calls.py": WHOLE,
     "teams/memory/redis.py": "teams/memory/_base.py makes MemoryContent whole",
     "teams/testing/_answers.py": FAKE,
     "gateway/access/grants.py": "arguments of a call, compared with folders",

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from typing_extensions import override
 
-from teams._base.tool_call import is_too_large
 from teams._tools.schema import ToolSchema
 from teams.models._dialect import Dialect, Json, Request, fields_of, objects_of
 from teams.models._draft import Draft
 from teams.models._edge import arguments_text
 from teams.models._errors import BadAnswer
+from teams.models._past_calls import arguments_object
 from teams.models._tokens import Wire, request_tokens
-from teams.models._types import CreateResult, FinishReasons, LLMMessage
+from teams.models._types import FinishReasons, LLMMessage
 from teams.models.anthropic._body import ANSWER_TOOL, ask_for_json, mark_for_cache, settle_thinking
 from teams.models.anthropic._catalog import ClaudeModel
 from teams.models.anthropic._request import Turns, tool_arguments
@@ -114,11 +113,9 @@ class AnthropicDialect(Dialect):
         return ""
 
     @override
-    def keep(self, draft: Draft, result: CreateResult) -> None:
-        if not isinstance(result.content, str):
-            self.signed.keep(
-                result.content, [_whole_block(*each) for each in draft.blocks.values()]
-            )
+    def keep(self, draft: Draft) -> None:
+        if calls := [call.whole({}) for call in draft.calls]:
+            self.signed.keep(calls, [_whole_block(*each) for each in draft.blocks.values()])
 
 
 def _end(ending: Json, draft: Draft) -> None:
@@ -178,14 +175,5 @@ def _whole_block(block: Json, pieces: Mapping[str, list[str]]) -> Wire:
         if name != "partial_json"
     }
     if text := "".join(pieces.get("partial_json", ())).strip():
-        grown["input"] = _object(text)
+        grown["input"] = arguments_object(text)
     return {**block, **grown}
-
-
-def _object(text: str) -> object:
-    if is_too_large(text):
-        return {}
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return {}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never, cast
+from typing import assert_never, cast
 
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
 from teams._tools.schema import ToolSchema
 from teams.models._dialect import Request
+from teams.models._past_calls import arguments_object
 from teams.models._tokens import Wire
 from teams.models._types import (
     AssistantMessage,
@@ -26,8 +25,6 @@ from teams.models.anthropic._signed import SignedAnswers
 _NO_TEXT = "(no text)"
 """The first message of the user, who has to begin."""
 _GO_ON = "Continue."
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_FORBIDDEN_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +92,7 @@ class Turns:
 def tool_arguments(request: Request, turns: Sequence[Wire]) -> Wire:
     """The part of a request about tools.
 
-    Turns with calls need their tools defined, even if none is offered. Raises ValueError for a tool
-    whose name the API refuses.
+    Turns with calls need their tools defined, even if none is offered.
     """
     if not request.tools:
         called = _called(turns)
@@ -116,14 +112,10 @@ def _called(turns: Sequence[Wire]) -> list[Wire]:
 
 
 def _tool(schema: ToolSchema) -> Wire:
-    name = schema["name"]
-    if not _TOOL_NAME.fullmatch(name):
-        raise ValueError(f"Tool {name!r}: a name is 1 to 64 letters, digits, _ and - long.")
-    parameters = schema.get("parameters") or {"properties": {}}
     return {
-        "name": name,
+        "name": schema["name"],
         "description": schema.get("description", ""),
-        "input_schema": {**parameters, "type": "object"},
+        "input_schema": schema.get("parameters") or {"type": "object"},
     }
 
 
@@ -138,31 +130,16 @@ def _user_turn(text: str) -> Wire:
 def _call(call: FunctionCall) -> Wire:
     return {
         "type": "tool_use",
-        "id": _call_id(call.id),
+        "id": call.id,
         "name": call.name,
-        "input": _arguments(call.arguments),
+        "input": arguments_object(call.arguments),
     }
 
 
 def _result(result: FunctionExecutionResult) -> Wire:
-    wire: Wire = {"type": "tool_result", "tool_use_id": _call_id(result.call_id)}
+    wire: Wire = {"type": "tool_result", "tool_use_id": result.call_id}
     if result.content.strip():
         wire["content"] = result.content
     if result.is_error:
         wire["is_error"] = True
     return wire
-
-
-def _call_id(call_id: str) -> str:
-    """The id, maybe of another model, in the API's characters."""
-    return _FORBIDDEN_IN_IDS.sub("_", call_id)
-
-
-def _arguments(text: str) -> Wire:
-    """The arguments as the object that the API demands."""
-    value: Any
-    try:
-        value = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
-        value = text
-    return cast("Wire", value) if isinstance(value, dict) else {"arguments": value}

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from teams._base.tool_call import FunctionCall
+from teams.models._past_calls import arguments_object
 from teams.models._tokens import Wire
 
 THINKING = ("thinking", "redacted_thinking")
@@ -36,10 +37,14 @@ class SignedAnswers:
     def find(self, calls: Sequence[FunctionCall]) -> list[Wire] | None:
         """The blocks of the answer that made just these calls."""
         kept = self._kept.get(_key(calls))
-        if kept is None or kept[0] != list(calls):
+        if kept is None or [*map(_meant, kept[0])] != [*map(_meant, calls)]:
             return None
         self._kept.move_to_end(_key(calls))
         return list(kept[1])
+
+
+def _meant(call: FunctionCall) -> object:
+    return call.name, arguments_object(call.arguments)
 
 
 def _key(calls: Sequence[FunctionCall]) -> tuple[str, ...]:

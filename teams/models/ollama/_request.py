@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from typing import Any, assert_never, cast
+from typing import assert_never
 
 from pydantic import BaseModel
 
@@ -12,6 +11,7 @@ from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
 from teams._tools.schema import ToolSchema
 from teams.models._dialect import Request
+from teams.models._past_calls import arguments_object
 from teams.models._tokens import Wire
 from teams.models._types import (
     AssistantMessage,
@@ -94,16 +94,7 @@ def _parts(parts: Iterable[str | Image]) -> list[Wire]:
 
 
 def _call(call: FunctionCall) -> Wire:
-    return {"function": {"name": call.name, "arguments": _arguments(call.arguments)}}
-
-
-def _arguments(text: str) -> Wire:
-    """The object that Ollama wants; a model may have written anything."""
-    try:
-        arguments: Any = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
-        arguments = text
-    return cast("Wire", arguments) if isinstance(arguments, dict) else {"arguments": arguments}
+    return {"function": {"name": call.name, "arguments": arguments_object(call.arguments)}}
 
 
 def _tool(schema: ToolSchema) -> Wire:

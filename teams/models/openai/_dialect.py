@@ -6,6 +6,7 @@ tool call, its id, the usage, or send calls in one piece.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -24,6 +25,9 @@ from teams.models._types import (
     TopLogprob,
 )
 from teams.models.openai._request import Messages, response_format, tool_choice, tool_definitions
+
+_MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
+"""Mistral's servers say so, and vLLM's templates (github.com/vllm-project/vllm/issues/9019)."""
 
 
 @dataclass(kw_only=True)
@@ -51,6 +55,8 @@ class OpenAIDialect(Dialect):
         self.messages = Messages(
             info=self.info, name_field=self.name_field, name_prefixes=self.name_prefixes
         )
+        if ModelFamily.is_mistral(self.info["family"]):
+            self.legal_id = _MISTRAL_ID
         limits = self.create_args
         self.answer_limit = limits.get("max_completion_tokens") or limits.get("max_tokens")
 

@@ -149,10 +149,10 @@ async def test_ids_of_another_provider_s_calls_are_put_into_the_api_s_form(
     )
     said = results("call.1/a", "call.2", content=" ", is_error=True)
     body = await sent(server, make, HELLO, called, said, HELLO, tools=[CLOCK])
-    assert [call["id"] for call in body["messages"][1]["content"]] == ["call_1_a", "call_2"]
+    one, other = [call["id"] for call in body["messages"][1]["content"]]
     first, second, hello = body["messages"][2]["content"]
-    assert first == {"type": "tool_result", "tool_use_id": "call_1_a", "is_error": True}
-    assert second["tool_use_id"] == "call_2"
+    assert first == {"type": "tool_result", "tool_use_id": one, "is_error": True}
+    assert second["tool_use_id"] == other != one
     assert hello["text"] == "Hello"
 
 
@@ -179,9 +179,3 @@ async def test_a_tool_s_schema_is_sent_whole(server: FakeAnthropic, make: Make):
         {"name": "clock", "description": "The time.", "input_schema": parameters}
     ]
     assert body["tool_choice"] == {"type": "auto"}
-
-
-@pytest.mark.parametrize("name", ["", "the clock", "c" * 65])
-async def test_a_tool_s_name_has_to_be_one_that_the_api_takes(make: Make, name: str):
-    with pytest.raises(ValueError, match="1 to 64 letters"):
-        await make().create([HELLO], tools=[ToolSchema(name=name)])

@@ -156,7 +156,10 @@ async def test_a_conversation_on_the_wire(server: FakeOllama):
         UserMessage(content=[image, "One", "Two", image, image], source="user"),
         AssistantMessage(content=[call, broken], thought="I add.", source="maths"),
         FunctionExecutionResultMessage(
-            content=[FunctionExecutionResult(content="3", name="add", call_id="c1")]
+            content=[
+                FunctionExecutionResult(content="3", name="add", call_id="c1"),
+                FunctionExecutionResult(content="?", name="add", call_id="c2"),
+            ]
         ),
         AssistantMessage(content="It is 3.", thought="So.", source="maths"),
         settings={"model_info": {**ABLE, "vision": True}},
@@ -175,6 +178,7 @@ async def test_a_conversation_on_the_wire(server: FakeOllama):
             ],
         },
         {"role": "tool", "content": "3", "tool_name": "add"},
+        {"role": "tool", "content": "?", "tool_name": "add"},
         {"role": "assistant", "content": "It is 3."},
     ]
 

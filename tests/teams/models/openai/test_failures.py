@@ -17,8 +17,6 @@ from teams.models import (
     BadRequest,
     ContextOverflow,
     CreateResult,
-    FunctionExecutionResult,
-    FunctionExecutionResultMessage,
     ModelDisconnected,
     ModelError,
     ModelRefused,
@@ -132,13 +130,10 @@ async def test_a_model_nobody_knows_is_named(openai_server: FakeOpenAI):
     assert "'gpt-4o-of-tomorrow'" in str(error)
 
 
-async def test_a_result_without_its_call_is_refused_with_the_servers_reason(
-    openai_server: FakeOpenAI,
-):
+async def test_what_the_server_refuses_is_told_with_its_reason(openai_server: FakeOpenAI):
     asked = client(openai_server)
-    orphan = FunctionExecutionResult(content="3", name="add", call_id="c1")
-    with pytest.raises(BadRequest, match="preceding message with 'tool_calls'"):
-        await asked.create([*HELLO, FunctionExecutionResultMessage(content=[orphan])])
+    with pytest.raises(BadRequest, match="must contain the word 'json'"):
+        await asked.create(HELLO, json_output=True)
     await asked.close()
 
 

@@ -1,0 +1,155 @@
+"""Checks that any conversation and any tool can be sent.
+
+The server refuses what its provider refuses; a client has to make it valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from teams._base.tool_call import FunctionCall
+from teams._tools.schema import ToolSchema
+from teams.models._types import (
+    AssistantMessage,
+    CreateResult,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    UserMessage,
+)
+from teams.testing._requests import WEATHER
+from teams.testing._script import SaidCall, Say, SeenRequest
+from teams.testing._subject import Check, Subject, both_ways, expect
+
+_QUESTION = UserMessage(content="What is up?", source="user")
+_BROKEN = ("", "{", '{"city": "Os', "[1, 2]", '"Oslo"', "3", "null", '{"a": NaN}', '{"a": 1e999}')
+_NAMES = ("functions.weather", "w" * 80, "dotted.name/odd", "we ird!", "we_ird_", "ünïcode", "")
+_SCHEMAS: Mapping[str, Any] = {
+    "list": {"properties": {"a": {"type": "array"}}},
+    "list or nothing": {"properties": {"a": {"type": ["array", "null"], "items": True}}},
+    "pair": {"properties": {"a": {"type": "array", "prefixItems": [{"type": "integer"}, {}]}}},
+    "list of lists": {"properties": {"a": {"type": "array", "items": {"type": "array"}}}},
+    "old pair": {"properties": {"a": {"type": "array", "items": [{"type": "integer"}]}}},
+    "alternatives": {"anyOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {}}]},
+    "reference": {"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {"type": "string"}}}}},
+    "a property of that name": {"properties": {"items": {"type": "array"}, "anyOf": {}}},
+    "nothing": {},
+    "nonsense": {"type": None, "properties": [], "required": True, "anyOf": []},
+}
+
+
+async def broken_arguments_are_sent_as_objects(subject: Subject) -> None:
+    calls = [
+        FunctionCall(id=f"call_{place}", name="weather", arguments=text)
+        for place, text in enumerate(_BROKEN)
+    ]
+    for seen in await _sent(subject, _called(calls), _results(calls)):
+        expect("calls", len(seen.calls), len(_BROKEN))
+        kinds = {type(each.arguments) for each in seen.calls}
+        expect("kinds of arguments", kinds, {dict})
+    kept = [FunctionCall(id=each.id, name="weather", arguments=each.arguments) for each in calls]
+    expect("the caller's own calls", calls, kept)
+
+
+async def ids_of_calls_become_legal_and_unique(subject: Subject) -> None:
+    ids = ("", "call.1/a", "x" * 100, "call_1", "call_1")
+    turns: list[LLMMessage] = []
+    for call_id in ids:  # one after the other, as of servers that begin anew with each answer
+        calls = [FunctionCall(id=call_id, name="weather", arguments="{}")]
+        turns += [_called(calls), _results(calls, f"Result of {call_id!r}")]
+    twins = [FunctionCall(id="twin", name="weather", arguments="{}")] * 2
+    turns += [_called(twins), _results(twins, "Result of a twin")]
+    for seen in await _sent(subject, *turns):
+        told = [f"Result of {each!r}" for each in ids] + ["Result of a twin"] * 2
+        expect("results", [each.content for each in seen.results], told)
+
+
+async def names_become_legal_and_come_back(subject: Subject) -> None:
+    tools = [ToolSchema(name=name, description=f"Tool {name!r}.") for name in _NAMES]
+    client = subject.client()
+    await both_ways(subject, client, Say(text="ok"), _QUESTION, tools=tools)
+    sent = list(subject.server.seen[-1].tools)
+    expect("tools", len({*sent}), len(_NAMES))
+    for name, own in zip(sent, _NAMES, strict=True):
+        said = Say(calls=[SaidCall(name=name)])
+        results = await both_ways(subject, client, said, _QUESTION, tools=tools)
+        expect("names", [_name(result) for result in results], [own, own])
+    calls = [
+        FunctionCall(id=f"c{place}", name=each, arguments="{}") for place, each in enumerate(_NAMES)
+    ]
+    for seen in await _sent(subject, _called(calls), _results(calls), tools=tools):
+        expect("names of past calls", [call.name for call in seen.calls], sent)
+
+
+async def prefix_of_a_name_is_no_part_of_it(subject: Subject) -> None:
+    said = Say(calls=[SaidCall(name="functions.weather")])
+    results = await both_ways(subject, subject.client(), said, _QUESTION, tools=[WEATHER])
+    expect("names", [_name(result) for result in results], ["weather", "weather"])
+
+
+async def calls_have_one_result_each(subject: Subject) -> None:
+    one, two = (FunctionCall(id=each, name="weather", arguments="{}") for each in ("c1", "c2"))
+    orphan = FunctionCall(id="c3", name="weather", arguments="{}")
+    late = [_called([one, two]), _QUESTION, _results([two], "Late."), _results([one, orphan, one])]
+    for seen in await _sent(subject, _results([orphan]), *late, _called([orphan]), _QUESTION):
+        expect("calls", len(seen.calls), 3)
+        expect("results", [each.content for each in seen.results][:2], ["Done.", "Late."])
+        expect("of an open call", len(seen.results), 3)
+
+
+async def empty_answers_are_left_out(subject: Subject) -> None:
+    empty = [AssistantMessage(content=each, source="helper") for each in ("", " \n")]
+    empty.append(_called([]))
+    for seen in await _sent(subject, *empty, _QUESTION):
+        expect(
+            "the assistant's texts", [text for role, text in seen.texts if role == "assistant"], []
+        )
+
+
+async def schemas_are_made_fit(subject: Subject) -> None:
+    tools = [
+        ToolSchema(name=name.replace(" ", "_"), parameters=schema)
+        for name, schema in _SCHEMAS.items()
+    ]
+    for seen in await _sent(subject, _QUESTION, tools=[*tools, *tools]):
+        expect("tools", len(seen.tools), len(tools))
+        for name in ("list", "pair", "alternatives", "reference"):
+            expect(f"arguments of {name}", list(seen.tools[name]["properties"]), ["a"])
+
+
+async def _sent(
+    subject: Subject, *messages: LLMMessage, tools: Sequence[ToolSchema] = (WEATHER,)
+) -> Sequence[SeenRequest]:
+    """The request as it came, whole and streamed."""
+    begun = len(subject.server.seen)
+    said, client = Say(text="ok"), subject.client()
+    await both_ways(subject, client, said, _QUESTION, *messages, _QUESTION, tools=tools)
+    return subject.server.seen[begun:]
+
+
+def _called(calls: Sequence[FunctionCall]) -> AssistantMessage:
+    return AssistantMessage(content=[*calls], source="helper")
+
+
+def _results(calls: Sequence[FunctionCall], said: str = "Done.") -> FunctionExecutionResultMessage:
+    return FunctionExecutionResultMessage(
+        content=[
+            FunctionExecutionResult(content=said, name=call.name, call_id=call.id) for call in calls
+        ]
+    )
+
+
+def _name(result: CreateResult) -> object:
+    return result.content if isinstance(result.content, str) else result.content[0].name
+
+
+LAWS: tuple[Check, ...] = (
+    broken_arguments_are_sent_as_objects,
+    ids_of_calls_become_legal_and_unique,
+    names_become_legal_and_come_back,
+    prefix_of_a_name_is_no_part_of_it,
+    calls_have_one_result_each,
+    empty_answers_are_left_out,
+    schemas_are_made_fit,
+)
