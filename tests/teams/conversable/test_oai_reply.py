@@ -87,12 +87,13 @@ async def test_a_client_given_as_config_is_asked() -> None:
 def test_tool_responses_stand_alone_and_a_persons_word_follows(server: FakeOpenAI) -> None:
     server.script(Reply(text="hi"))
     response = {"role": "tool", "tool_call_id": "c1", "content": "5"}
+    other = {**response, "tool_call_id": "c2"}
     history = [
         {"role": "user", "content": "Add."},
         {"role": "assistant", "content": None, "tool_calls": [CALL]},
         {"role": "tool", "content": "5", "tool_responses": [response]},
-        {"role": "assistant", "content": None, "tool_calls": [CALL]},
-        {"role": "user", "content": "Stop.", "tool_responses": [response]},
+        {"role": "assistant", "content": None, "tool_calls": [{**CALL, "id": "c2"}]},
+        {"role": "user", "content": "Stop.", "tool_responses": [other]},
     ]
     Bare(config(server)).generate_oai_reply(history)
     assert server.requests[0].messages[1:] == [
@@ -100,7 +101,7 @@ def test_tool_responses_stand_alone_and_a_persons_word_follows(server: FakeOpenA
         history[1],
         response,
         history[3],
-        response,
+        other,
         {"role": "user", "content": "Stop."},
     ]
 
