@@ -39,6 +39,15 @@ RIGHT = Observation(
 )
 LOST = replace(RIGHT, lost_until=6)
 """The same, before records were lost."""
+JOINED = replace(
+    RIGHT,
+    sent={1: SENT, 2: replace(SENT, said=Say(2, "ann", "random", 1))},
+    posts=[Post("here", "a0001v1 a0002v1", id="P1")],
+    requests=[Request(4, ((1, 1),), (), "h0007"), Request(5, ((1, 1), (2, 1)), ())],
+    read={"P1": frozenset(["h0007"])},
+    turns={1: "t1", 2: "t1"},
+)
+"""Its answer broke off, and went on after another message had joined the turn."""
 WRONG = {
     "lost": replace(RIGHT, posts=[], requests=[], spent=frozenset([1])),
     "old and unsaid": replace(RIGHT, sent={1: replace(SENT, age=8 * DAY)}, posts=[], requests=[]),
@@ -51,13 +60,11 @@ WRONG = {
     "misplaced": replace(RIGHT, posts=[*RIGHT.posts, Post("there", "a0001v1")]),
     "came back": replace(RIGHT, sent={1: replace(SENT, deleted=3)}),
     "overwritten": replace(RIGHT, read={"P1": frozenset(["h0007"])}),
-    "overwritten by the next turn": replace(
-        RIGHT,
-        sent={1: SENT, 2: replace(SENT, said=Say(2, "ann", "general", 1))},
-        posts=[Post("here", "a0001v1 a0002v1", id="P1")],
-        requests=[Request(4, ((1, 1),), (), "h0007"), Request(5, ((1, 1), (2, 1)), ())],
-        read={"P1": frozenset(["h0007"])},
+    "overwritten by the next turn": replace(JOINED, turns={1: "t1", 2: "t2"}),
+    "overwritten, as the other answer does not stand for a half that was removed": replace(
+        JOINED, turns={1: "t1", 2: "t2"}, read={"P0": frozenset(["h0007"])}
     ),
+    "overwritten by a turn without records": replace(JOINED, turns={2: "t1"}),
     "doubled though nobody asked": replace(LOST, posts=[*RIGHT.posts, *RIGHT.posts]),
     "doubled tool though nobody asked": replace(LOST, effects=["note m0001", "note m0001"]),
     "unsaid, though records were not lost": replace(
@@ -102,6 +109,18 @@ FINE = {
         posts=[Post("here", "a0001v1 it is", id="P1")],
         requests=[Request(4, ((1, 1),), (), "h0007"), *RIGHT.requests],
         read={"P1": frozenset(["h0007"])},
+    ),
+    "resumed in its place with what joined it": JOINED,
+    "removed, as it was too old to be edited, and all of it stands below": replace(
+        JOINED, read={"P0": frozenset(["h0007"])}
+    ),
+    "broken off again with what joined it": replace(
+        JOINED,
+        posts=[Post("here", f"h0008 is half {BROKE_OFF}", id="P1")],
+        requests=[
+            Request(4, ((1, 1),), (), "h0007"),
+            Request(5, ((1, 1), (2, 1)), (), "h0008"),
+        ],
     ),
     "broken off in a message below": replace(
         RIGHT,

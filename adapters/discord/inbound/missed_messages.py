@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,6 +47,8 @@ ONE_ANSWERED = "I am answering now."
 MORE = "I could not read all of it. Click again for the rest."
 
 Missed: TypeAlias = tuple[InboundMessage, ParsedMessage]
+Offer: TypeAlias = tuple[str, int, float]
+"""A conversation, and the messages that a button answers: from its first to before its own."""
 
 
 def place_of(channel: str) -> ConversationKey:
@@ -88,7 +91,7 @@ class MissedMessages:
         self._handler = handler
         self._me = me
         self._lock = lock
-        self._offered: dict[int, set[str]] = {}
+        self._offered: dict[int, list[Offer]] = {}
 
     async def read(self, gap: OpenGap) -> ReadPage:
         """Hand in a page's messages, or offer to. Raises GatewayError.
@@ -178,53 +181,50 @@ class MissedMessages:
     async def _offer(
         self, gap: OpenGap, channel: Channel, missed: Sequence[Missed], me: BotIdentity
     ) -> None:
-        """Post a button below missed messages, one per conversation that allows writing."""
-        firsts: dict[str, ParsedMessage] = {}
-        for message, parsed in missed:
-            if message.may_write:
-                firsts.setdefault(str(message.key), parsed)
-        if not firsts:
-            return
-        if gap.id not in self._offered:
-            self._offered[gap.id] = await self._offers(gap, channel, me)
-        offered = self._offered[gap.id]
-        for key, first in firsts.items():
-            if offered.isdisjoint({key, first.id}):
-                await self._post_offer(first)
-                offered.add(key)
+        """Post a button below missed messages, one per conversation that allows writing.
 
-    async def _offers(self, gap: OpenGap, channel: Channel, me: BotIdentity) -> set[str]:
-        """First messages and conversations that have a button since the return.
-
-        A process that was killed may have posted it.
+        It covers all up to now; those of another gap may have a button for their end alone.
         """
-        found: set[str] = set()
+        for message, parsed in missed:
+            if not message.may_write:
+                continue
+            if gap.id not in self._offered:
+                self._offered[gap.id] = await self._offers(gap, channel, me)
+            key, at, offered = str(message.key), int(parsed.id), self._offered[gap.id]
+            if not any(at == of or (key == to and of < at < end) for to, of, end in offered):
+                offered.append((key, at, await self._post_offer(parsed)))
+
+    async def _offers(self, gap: OpenGap, channel: Channel, me: BotIdentity) -> list[Offer]:
+        """The buttons since the return, also of a killed process."""
+        found: list[Offer] = []
         after = snowflake(gap.returned - MARGIN)
         while True:
             page = await self._page(channel.id, after)
             for card in page:
                 if first := _missed_first(card, me):
-                    found.add(first)
-                    below = card.get("referenced_message")
+                    below, key = card.get("referenced_message"), ""
                     for parsed in parse_page([below] if below else [], channel.guild, me):
-                        found.add(str((await self._handler.find_conversation(parsed))[0]))
+                        key = str((await self._handler.find_conversation(parsed))[0])
+                    found.append((key, int(first), int(card["id"])))
             if len(page) < PAGE:
                 return found
             after = int(page[-1]["id"])
 
-    async def _post_offer(self, first: ParsedMessage) -> None:
-        """Post the button; where the bot may not write, there is none."""
+    async def _post_offer(self, first: ParsedMessage) -> float:
+        """Post the button; its id, or infinity where that is refused."""
         offer = Message(content=MISSED, components=(_button(first.id, "Answer now"),))
         try:
             if (await self._handler.find_conversation(first))[1]:
                 await self._context.targets.locked.check(first.channel)
-            await self._rest.call(
+            card = await self._rest.call(
                 "POST",
                 f"/channels/{first.channel}/messages",
                 json=offer.body(nonce=f"m{first.id}", below=first.id),
             )
         except CallRejected as error:
             LOG.info("could not offer an answer to missed messages: %s", error)
+            return math.inf
+        return int(card["id"])
 
     async def answer(self, gap: MissedRange, author: Author, me: BotIdentity) -> str:
         """Hand in missed messages for an allowed author; the reply to them."""

@@ -218,13 +218,10 @@ class MissedMessages:
             LOG.info("a card keeps its button: %s", error)
 
 
-def is_card(said: Payload) -> bool:
-    """True for a card that offers an answer."""
-    return any(
-        text_at(element, "action_id") == BUTTON
-        for block in tables_at(said, "blocks")
-        for element in tables_at(block, "elements")
-    )
+def offered_after(said: Payload) -> str:
+    """The ts after which a card offers answers, "" for other messages."""
+    elements = (e for block in tables_at(said, "blocks") for e in tables_at(block, "elements"))
+    return next((ts_at(e, "value") for e in elements if text_at(e, "action_id") == BUTTON), "")
 
 
 def _count_text(count: int) -> str:

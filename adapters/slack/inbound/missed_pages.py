@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
 from adapters.slack.connection.web_api import Refusal
-from adapters.slack.inbound.missed_messages import MissedMessages, is_card
+from adapters.slack.inbound.missed_messages import MissedMessages, offered_after
 from adapters.slack.inbound.parsed import Draft
 from adapters.slack.inbound.read_rates import HISTORY, PAGE, REPLIES, ReadRates
 from gateway.adapter import AdapterHost
@@ -190,9 +190,11 @@ class MissedPages:
         recent: list[Draft] = []
         for each in said:
             rest.after = ts_at(each, "ts")
-            if is_card(each):  # of this pause: it was posted before the page was finished
-                found["offer"] += rest.count
-                rest.first, rest.count = "", 0
+            if after := offered_after(each):
+                # Of this page, which was not finished; or of another gap, with its end alone.
+                if rest.first and float(rest.first) > float(after):
+                    found["offer"] += rest.count
+                    rest.first, rest.count = "", 0
                 continue
             joined = bool(recent or rest.first)
             draft = await self._missed.wanted(each, place.workspace, place.channel, joined=joined)

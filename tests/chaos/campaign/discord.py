@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from adapters.discord.simulator.calls import Call
 from adapters.discord.simulator.errors import Json
+from adapters.discord.simulator.sessions import Session
 from adapters.discord.testing import (
     Channel,
     ConnectionReset,
@@ -55,9 +56,10 @@ class DiscordPlatform:
         self._discord = discord
         self._clock = clock
         self._messages: dict[int, Message] = {}
-        self._resumable = False
         self._turned_away = 0
-        self._replayed: set[int] = set()
+        self._sessions: dict[int, list[tuple[Session, int]]] = {}
+        """The sessions that hold the creation of a message, and how often they were resumed before.
+        """
         self._disturbed: list[PlannedFault[Fault, Call]] = []
         for name in CHANNELS:
             discord.channel(name)
@@ -124,8 +126,10 @@ class DiscordPlatform:
                 return False
             message = await person.says(thread, text, files=files)
         self._messages[said.n] = message
-        if self._resumable:
-            self._replayed.add(said.n)
+        sessions = self._discord.gateway.sessions.values()
+        self._sessions[said.n] = [
+            (each, each.resumes - (each.connection is not None)) for each in sessions
+        ]
         return True
 
     async def _thread(self, n: int, patience: float) -> Channel | None:
@@ -157,8 +161,12 @@ class DiscordPlatform:
         return False
 
     def told_first(self, n: int) -> bool:
-        """True if a session that went on was told the creation."""
-        return n in self._replayed
+        """True if a session was told the creation, maybe when resumed.
+
+        Missed events are replayed in their order (docs.discord.com, Gateway, "Resuming"), also to a
+        process that begins again and goes on with the session of one that was killed.
+        """
+        return any(session.resumes > before for session, before in self._sessions[n])
 
     def comes_later(self, n: int) -> bool:
         """False: Discord tells everything once."""
@@ -209,16 +217,14 @@ class DiscordPlatform:
         ]
 
     def freeze(self) -> None:
-        """Know that everything is told in its order."""
-        self._resumable = True
+        """Know nothing: what is sent waits in the connection."""
 
     def sever(self, dice: random.Random) -> None:
         """Cut the connections and let nobody in; sessions may be lost."""
         self._turned_away = self._discord.gateway.turned_away
         self._discord.gateway.down = True
         self._discord.gateway.abort()
-        self._resumable = dice.random() < 0.5
-        if not self._resumable:
+        if dice.random() >= 0.5:
             self._discord.gateway.forget()
 
     @property
@@ -228,7 +234,7 @@ class DiscordPlatform:
 
     def mend(self) -> None:
         """Let the process connect again."""
-        self._discord.gateway.down = self._resumable = False
+        self._discord.gateway.down = False
 
     def redeliver(self, dice: random.Random) -> None:
         """Send some of the next events twice, some in another order."""

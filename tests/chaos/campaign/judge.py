@@ -73,6 +73,8 @@ class Observation:
     """The step at which the last loss of records was over; 0 without one."""
     pressed: frozenset[str] = frozenset()
     """Places in which somebody has asked by a button since."""
+    turns: Mapping[int, str] = field(default_factory=dict[int, str])
+    """The turn that took each message, as the store says."""
     told_first: frozenset[int] = frozenset()
     """Messages of which the process may have heard before it heard of their deletion."""
 
@@ -215,13 +217,15 @@ def _check_texts(verdict: Verdict, n: int, sent: Sent, seen: Observation) -> Non
 
 def _check_replaced(verdict: Verdict, seen: Observation) -> None:
     """Find texts that people could read, and that were replaced."""
-    posts = {post.id: post.text for post in seen.posts}
-    for post, marks in seen.read.items():
-        text = posts.get(post, "")
+    posts = {post.id: post for post in seen.posts}
+    for id_, marks in seen.read.items():
+        text = posts[id_].text if id_ in posts else ""
+        # What is too old to be edited goes on below, and is removed once all stands there.
+        now = [posts[id_]] if id_ in posts else seen.posts
         verdict.overwritten += [
-            f"{mark[1:]}: {mark} stood in {post}, which says {text[-200:]!r}"
+            f"{mark[1:]}: {mark} stood in {id_}, which says {text[-200:]!r}"
             for mark in sorted(marks.difference(READ.findall(text)))
-            if not (_is_changed(mark, seen) or _goes_on(mark, text, seen))
+            if not (_is_changed(mark, seen) or _goes_on(mark, now, seen))
         ]
 
 
@@ -231,13 +235,19 @@ def _is_changed(mark: str, seen: Observation) -> bool:
     return sent is not None and (bool(sent.deleted) or len(sent.versions) > 1)
 
 
-def _goes_on(half: str, text: str, seen: Observation) -> bool:
-    """True where more of its own answer replaced a half."""
-    about = {new for each in seen.requests if each.half == half for new in each.new}
-    own = {f"a{n:04}" for n, _ in about}
-    own |= {each.half for each in seen.requests if each.half and about.issuperset(each.new)}
-    found = set(READ.findall(text))
-    return bool(found) and found <= own
+def _goes_on(half: str, posts: Iterable[Post], seen: Observation) -> bool:
+    """True where one of these says more of a half's own answer.
+
+    A turn that goes on answers what joined it meanwhile, too.
+    """
+    about = {n for each in seen.requests if each.half == half for n, _ in each.new}
+    turns = {seen.turns[n] for n in about if n in seen.turns}
+    about |= {n for n, turn in seen.turns.items() if turn in turns}
+    places = {seen.sent[n].place for n in about}
+    own = {f"a{n:04}" for n in about}
+    own |= {each.half for each in seen.requests if each.half and about.issuperset(dict(each.new))}
+    found = (set(READ.findall(post.text)) for post in posts if post.place in places)
+    return any(marks and marks <= own for marks in found)
 
 
 def _answers(posts: Iterable[Post]) -> dict[int, list[str]]:

@@ -69,8 +69,8 @@ REPETITIONS = (61.0, 301.0)
 
 TOO_OLD = "SELECT n FROM missed WHERE verdict = 'too_old'"
 SPENT = """
-SELECT dedupe.key, inbox.text, inbox.reason FROM dedupe JOIN inbox ON inbox.id = dedupe.inbox
-WHERE dedupe.key LIKE '%/create/%/'
+SELECT dedupe.key, inbox.text, inbox.reason, inbox.turn
+FROM dedupe JOIN inbox ON inbox.id = dedupe.inbox WHERE dedupe.key LIKE '%/create/%/'
 """
 """The rows that messages were stored as, by the key that ends with their id."""
 
@@ -319,6 +319,7 @@ class Campaign:
 
     def observation(self) -> Observation:
         """Everything that the judge looks at."""
+        rows = self._rows()
         return Observation(
             sent=self.sent,
             posts=self.platform.posts(),
@@ -329,8 +330,9 @@ class Campaign:
             lost_until=self._lost_until,
             pressed=frozenset(self._pressed),
             read={post: frozenset(marks) for post, marks in self._read.items()},
-            spent=frozenset(self._rows()),
-            bare=frozenset(n for n, row in self._rows().items() if not _says_why(n, *row)),
+            spent=frozenset(rows),
+            bare=frozenset(n for n, (text, why, _) in rows.items() if not _says_why(n, text, why)),
+            turns={n: turn for n, (_, _, turn) in rows.items() if turn},
             told_first=frozenset(n for n in self.sent if self.platform.told_first(n)),
         )
 
@@ -338,11 +340,11 @@ class Campaign:
         """Messages of the last pause that are only counted."""
         return sum(n for (n,) in self.process.read(TOO_OLD))
 
-    def _rows(self) -> dict[int, tuple[str | None, str]]:
-        """Text and reason of the row with each message's key."""
-        numbers = {self.platform.message_id(n): n for n in self.sent}
+    def _rows(self) -> dict[int, tuple[str | None, str, str | None]]:
+        """Text, reason and turn of the row with each message's key."""
         rows = {key.split("/")[-2]: row for key, *row in self.process.read(SPENT)}
-        return {numbers[each]: (row[0], row[1]) for each, row in rows.items() if each in numbers}
+        ids = {n: self.platform.message_id(n) for n in self.sent}
+        return {n: (*rows[each],) for n, each in ids.items() if each in rows}
 
 
 async def run_campaign(

@@ -363,6 +363,22 @@ async def test_an_old_message_is_followed_up_rather_than_edited(tmp_path: Path) 
     assert board.texts == ["a: One ", "two."]
 
 
+async def test_an_old_half_is_removed_once_the_answer_that_was_begun_anew_stands_below(
+    tmp_path: Path,
+) -> None:
+    board, clock = Board(), VirtualClock()
+    surface = RemovingSurface(board, limits=TextLimits(message=200, edit_within=3600.0))
+    async with served(tmp_path, surface, clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One "))
+        await board.until(lambda b: b.posted)
+        clock.advance(3700.0)
+        await story.tell(replace(BEGIN, resumed=True), said("a", "m", "Another answer."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == ["Another answer."]
+    assert [call for call, _ in board.calls] == ["post", "post", "remove"]
+
+
 async def test_a_question_that_somebody_removed_is_asked_once_more(tmp_path: Path) -> None:
     board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from adapters.slack.inbound.catch_up import CONNECTED
 from adapters.slack.testing import Delay, MalformedAnswer, Refusal, ServerError, SlackSimulator
 from adapters.slack.testing.faults import Fault
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.gateway import Gateway
-from gateway.missed import DAY
-from tests.adapters.slack.inbound.test_catch_up import away, offers, serve_once
+from gateway.missed import DAY, Gap
+from tests.adapters.slack.inbound.test_catch_up import away, offers, root_key, serve_once
 from tests.adapters.slack.serving import served
 from tests.fakes.new_store import new_store
 
@@ -145,3 +147,39 @@ async def test_a_page_that_the_gateway_refuses_is_read_again(
         async with served(slack, tmp_path) as run:
             await run.until(lambda: slack.clock.advance(1) or run.asked)
             assert "are you there?" in await run.inbox("text")
+
+
+@pytest.mark.parametrize("page", [200, 2])
+@pytest.mark.parametrize("known", [1, 2])
+async def test_a_card_hides_nothing_that_was_written_before_what_it_offers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int, known: int
+) -> None:
+    """Its gap began later: the store lost those before."""
+    monkeypatch.setattr("adapters.slack.inbound.missed_pages.PAGE", page)
+    async with SlackSimulator(rates=False) as slack:
+        asked, ann = await serve_once(slack, tmp_path), slack.person("ann")
+        said = []
+        for text in ("first", "second", "third"):
+            await away(slack, 60)
+            said.append(await ann.says("general", text, thread=asked))
+        await away(slack, 7200)
+        now = slack.clock.time()
+        late, whole = [
+            Gap(place=replace(root_key(asked), root=asked.ts), since=since - 1, until=now)
+            for since in (float(said[known].ts), float(said[0].ts))
+        ]
+        store = new_store(tmp_path, clock=slack.clock.time)
+        async with store.own():
+            await store.add_gaps("slack", [late], {"alive": f"{now:.3f}", CONNECTED: f"{now:.3f}"})
+        async with served(slack, tmp_path) as run:
+            await run.until(lambda: offers(slack, asked))
+            await run.gateway.add_gaps("slack", [whole], {})
+            for _ in range(2):  # the second time, its own card says it all
+                slack.sockets.disconnect()
+                await run.caught_up()
+            *_, card = offers(slack, asked)
+            assert len(offers(slack, asked)) == 2
+            assert "3 messages were written here" in card.text
+            await ann.clicks(card.ts, "Answer now")
+            await run.accepted(4)
+            assert sorted(await run.inbox("text")) == ["first", "hello", "second", "third"]
