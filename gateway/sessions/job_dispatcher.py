@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
+from gateway.base.cancelling import is_being_cancelled
 from gateway.errors import GatewayError
 from gateway.events import SessionEvent
 from gateway.sessions.dispatcher import LocalDispatcher, RunRequest, TellHold, tell_nobody
@@ -103,7 +104,9 @@ class JobDispatcher(LocalDispatcher):
                     await self._tell_all()
             except GatewayError as error:
                 LOG.warning("looking for work failed, and is tried again: %s", error)
-            except Exception:  # the turns must not end with it
+            except (Exception, asyncio.CancelledError) as error:  # the turns must not end with it
+                if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
+                    raise
                 LOG.exception("looking for work failed, and is tried again")
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
