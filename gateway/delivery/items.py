@@ -48,7 +48,7 @@ class SpeechItem:
     """An agent's words, the calls before them, and the hand-offs after them.
 
     `growing`: more may come. `resuming`: what stands is of an interrupted attempt. `interrupted`:
-    such a text stood here once. `broken`: it broke off.
+    such a text stood here once. `broken`: it broke off. `whole`: it was said, and never changes.
     """
 
     id: str
@@ -59,6 +59,7 @@ class SpeechItem:
     resuming: bool = False
     interrupted: bool = False
     broken: bool = False
+    whole: bool = False
     acts: dict[str, Activity] = field(default_factory=dict[str, Activity])
     leaves: list[Activity] = field(default_factory=list[Activity])
     _pieces: list[str] = field(default_factory=list[str])

@@ -56,7 +56,7 @@ class Step:
 class PostedMessages:
     """The thread's messages. `rows` are what the outbox knows.
 
-    What stands there of items up to `doubtful` is newer than what is known, and stays.
+    What stands there of items up to `doubtful` is newer than what is known, unless that is whole.
     """
 
     def __init__(
@@ -176,11 +176,11 @@ class PostedMessages:
         return self._texts.get(row.key)
 
     def _is_settled(self, step: Step) -> bool:
-        row, part = step.row, step.part
+        row, part, item = step.row, step.part, step.item
         if row is None or row.status in ("pending", "attempting"):
             return False
-        stays = not self._edits or isinstance(step.item, FileItem) or row.seq <= self._doubtful
-        if row.status == "failed" or stays:
+        newer = row.seq <= self._doubtful and not (isinstance(item, SpeechItem) and item.whole)
+        if row.status == "failed" or newer or not self._edits or isinstance(item, FileItem):
             return True
         return row.digest == part.digest or (row.closed and not part.lasting)
 

@@ -251,7 +251,7 @@ class ThreadView:
                 item = self._speech(event.agent, event.message)
                 item.say(event.text, replace=True)
                 item.growing = item.resuming = False
-                item.broken = event.broken
+                item.broken, item.whole = event.broken, not event.broken
                 self._current.pop(event.agent, None)
             case SpeakerStarted():
                 self._start(event.agent)
@@ -400,7 +400,7 @@ class ThreadView:
         known = delta.message in self._of_message
         item = self._speech(delta.agent, delta.message)
         item.say(delta.text, replace=delta.replace)
-        item.broken = False
+        item.broken = item.whole = False
         # What a resumed turn is known to have shown before stands until it is said anew.
         item.resuming = not known and delta.replace and self._resumed
         item.interrupted = item.interrupted or item.resuming

@@ -66,6 +66,15 @@ async def lose(gateway: Gateway) -> None:
     await store.write(lambda c: add_loss(c, 5e9, "damaged", since=1.0, commits=1))
 
 
+async def say_unheard(folder: Path, thread: str, *events: SessionEvent, known: bool = True) -> None:
+    """Let this be in the store, and on no platform."""
+    async with Gateway(new_store(folder), ScriptedTeams(lambda: solo("x"))) as gateway:
+        await Story(gateway, thread).tell(*events)
+        if not known:
+            assert isinstance(gateway.store, UnitStore)
+            await gateway.store.write(lambda c: c.execute("DELETE FROM outbox"))
+
+
 async def after(folder: Path, surface: PlainSurface, thread: str, *events: SessionEvent) -> None:
     """Let this happen in the next process, which has lost something."""
     async with Gateway(new_store(folder), ScriptedTeams(lambda: solo("x"))) as gateway:
@@ -97,6 +106,36 @@ async def test_a_complete_answer_is_not_edited_back_but_answered_below(
     assert (board.posted[0].content, board.posted[0].edits) == (whole, edits)
     (below,) = board.texts[1:]
     assert below.endswith(("Uno.", "a: Whole."))
+
+
+@pytest.mark.parametrize("stands", ["Wh", "Whole."])
+@pytest.mark.parametrize(
+    ("surface", "known"), [(Surface, True), (Surface, False), (EditingSurface, True)]
+)
+async def test_an_answer_that_the_store_knows_to_its_end_is_complete_in_its_place(
+    tmp_path: Path, surface: type[PlainSurface], known: bool, stands: str
+) -> None:
+    """A message that was said whole is never said again."""
+    board = Board()
+    thread = await begun(
+        tmp_path, surface(board), board, BEGIN, started("a"), delta("a", "m", "Wh")
+    )
+    becomes(board, stands)
+    await say_unheard(tmp_path, thread, said("a", "m", "Whole."), DONE, known=known)
+    await after(tmp_path, surface(board), thread)
+    assert board.texts == ["a: Whole."]
+
+
+async def test_half_an_answer_that_broke_off_stays_as_it_stands(tmp_path: Path) -> None:
+    board = Board()
+    thread = await begun(
+        tmp_path, Surface(board), board, BEGIN, started("a"), delta("a", "m", "Wh")
+    )
+    whole = becomes(board, "Whole.")  # somebody tried it again
+    broken = replace(said("a", "m", "Wh"), broken=True)
+    await say_unheard(tmp_path, thread, broken, *PARKED)
+    await after(tmp_path, Surface(board), thread)
+    assert board.posted[0].content == whole
 
 
 async def test_a_call_that_ran_does_not_come_to_run_again_in_its_message(tmp_path: Path) -> None:
