@@ -74,6 +74,15 @@ def lent(url: str) -> StoreUnwritable:
     )
 
 
+def alone(url: str) -> StoreUnreachable:
+    """The refusal of a pooler that gives no second session."""
+    return StoreUnreachable(
+        f"The database {place_of(url)} is behind a pooler that gives no second session while one "
+        "is open (PgBouncer with default_pool_size or max_db_connections = 1, or others have all "
+        "of them). Let it keep one for each connection: `pool_size` in [store] and three more."
+    )
+
+
 def translate(error: BaseException, url: str) -> BaseException:
     """An error of PostgreSQL's as one of the gateway's, if it is."""
     if isinstance(error, _NEVER) or _is_no_value(error):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
+from threading import Timer
 from typing import Any, LiteralString
 
+from psycopg import OperationalError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 
 from gateway.store.postgres.database import Database
-from gateway.store.postgres.errors import lent
+from gateway.store.postgres.errors import alone, lent
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.rows import adapt
+from gateway.store.postgres.transactions import hang_up
 
 DEFAULTS: dict[str, Any] = {
     "application_name": "parley",
@@ -36,6 +40,8 @@ SETTINGS = {
 """Settings of a session, unless the `options` of the URL have their own."""
 LONGEST_NAME = 30
 """Characters of an application's name; PostgreSQL keeps 63, with the boot."""
+SECOND = 5.0
+"""Seconds in which a pooler gives a second session while one is open."""
 RECONNECT = 2.0
 """Seconds in which the pool tries to replace a lost connection.
 
@@ -109,8 +115,17 @@ def refuse_lent(raw: Raw, database: Database) -> None:
     The one used last is lent again, or the one unused for longest: then the first connection gets
     that of the second one, or two.
     """
-    with Raw.connect(conninfo(database), autocommit=True) as other:
-        first, second = ({_backend(each) for _ in range(3)} for each in (raw, other))
+    with closing(Raw.connect(conninfo(database), autocommit=True)) as other:
+        late = Timer(SECOND, hang_up, [other.fileno])
+        late.start()
+        try:
+            first, second = ({_backend(each) for _ in range(3)} for each in (raw, other))
+        except OperationalError as error:
+            if late.finished.is_set():
+                raise alone(database.url) from error
+            raise
+        finally:
+            late.cancel()
     if len(first) > 1 or len(second) > 1 or first & second:
         raise lent(database.url)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from time import monotonic
 
 import psycopg
 import pytest
@@ -15,6 +16,7 @@ from gateway.config.root import Config
 from gateway.errors import StoreError
 from gateway.gateway import Gateway
 from gateway.store.connection import Connection
+from gateway.store.postgres import pool
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from tests.fakes.pgbouncer import bounced, needs_pgbouncer
@@ -24,6 +26,7 @@ from tests.gateway.scripted import ends, until
 
 pytestmark = [needs_pgbouncer, pytest.mark.usefixtures("postgres_run")]
 
+SECOND = 0.5
 SETTINGS = ("application_name", "jit", "parley.boot", "parley.schema", "statement_timeout")
 LENT = "behind a pooler that gives each transaction another session (PgBouncer with pool_mode"
 
@@ -101,6 +104,22 @@ async def test_sessions_that_are_lent_are_refused_by_check_and_by_a_node(
         async with asyncio.timeout(10):  # the server notices that the pooler has gone
             while connection.execute(locks).fetchone() != (0,):  # noqa: ASYNC110 (it tells nobody)
                 await asyncio.sleep(0.02)
+
+
+async def test_a_pooler_with_one_session_is_refused_within_the_time_of_a_check(
+    tmp_path, postgres_url, monkeypatch
+):
+    monkeypatch.setattr(pool, "SECOND", SECOND)
+    with bounced(postgres_url, "session", "default_pool_size = 1") as url:
+        began = monotonic()
+        [(good, text)] = await checked(url)
+        with pytest.raises(StoreError) as refused:
+            async with PostgresStore(Database(url=url), tmp_path / "store").own():
+                pass
+        assert monotonic() - began < 5 * SECOND
+    assert not good
+    assert "gives no second session while one is open" in text
+    assert str(refused.value) == text
 
 
 async def never(host: AdapterHost) -> None:
