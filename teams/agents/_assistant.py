@@ -36,6 +36,7 @@ from teams.agents._assistant_answers import (
     SUMMARY_FIELDS,
     AnswerFormats,
     SummaryFormatter,
+    ended,
     handoff_message,
 )
 from teams.agents._assistant_tools import AgentTools, ToolFunction
@@ -355,7 +356,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         if answer.thought:
             thought = ThoughtEvent(content=answer.thought, source=self.name, id=message_id)
             message_id = new_id()
-        final = None if calls else self._formats.answer(answer, message_id)
+        final = None if calls else ended(self._formats.answer(answer, message_id), answer)
         # An answer that can't be read has left no trace until here.
         await self._model_context.add_message(
             assistant_message(

@@ -247,14 +247,15 @@ def watch_create(create: Create) -> Create:
 
     @wraps(create)
     async def watched(self: ChatCompletionClient, *args: Any, **kwargs: Any) -> CreateResult:
+        structured = kwargs.get("json_output")
         if (watch := MODEL_WATCH.get()) is None:
-            return incoming(await create(self, *args, **kwargs))
+            return incoming(await create(self, *args, **kwargs), structured=structured)
         request = _Request(watch, _describe_request(self, *args, **kwargs))
         await request.begin()
         token = _CURRENT.set(request)
         written: int | None = None
         try:
-            result = incoming(await create(self, *args, **kwargs))
+            result = incoming(await create(self, *args, **kwargs), structured=structured)
             request.note_answer(result)
         except asyncio.CancelledError:
             written = 0  # nobody knows how far it was, but it was asked
@@ -277,7 +278,8 @@ def watch_create_stream(create_stream: CreateStream) -> CreateStream:
     def watched(
         self: ChatCompletionClient, *args: Any, **kwargs: Any
     ) -> AsyncGenerator[str | CreateResult, None]:
-        stream = incoming_pieces(create_stream(self, *args, **kwargs))
+        pieces, structured = create_stream(self, *args, **kwargs), kwargs.get("json_output")
+        stream = incoming_pieces(pieces, structured=structured)
         watch = MODEL_WATCH.get()
         if watch is None:
             return stream

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from teams._tools.schema import ToolSchema
 from teams.models._draft import Draft
 from teams.models._thought import ThoughtParser
+from teams.models._thought_marks import Marks
 from teams.models._tokens import Wire
 from teams.models._types import FinishReasons, LLMMessage, ModelInfo
 
@@ -61,8 +62,8 @@ class Dialect(ABC):
     """Names of tools that the provider takes."""
     legal_id: re.Pattern[str] = re.compile(r"[a-zA-Z0-9_-]{1,40}")
     """Ids of calls that the provider takes."""
-    marks_thoughts: ClassVar[bool] = True
-    """Models may write their reasoning into the text."""
+    marks: Marks | None = field(default_factory=Marks)
+    """Marks of the reasoning within the text; None where it never stands there."""
 
     @abstractmethod
     def body(self, request: Request) -> Wire:
@@ -82,8 +83,13 @@ class Dialect(ABC):
             finishes=self.finishes,
             structured=bool(request.json_output),
             names=request.own_names,
-            marks=ThoughtParser() if self.marks_thoughts else None,
+            marks=None if self.marks is None else ThoughtParser(self.marks),
         )
+
+    def resume(self, body: Wire, draft: Draft) -> Wire | None:
+        """The body that continues a paused answer; most providers never pause."""
+        del body, draft
+        return None
 
     def keep(self, draft: Draft) -> None:
         """Remember what has to be sent back as it came."""

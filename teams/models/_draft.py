@@ -74,6 +74,8 @@ class Draft:
     open_calls: dict[object, DraftCall] = field(default_factory=dict[object, DraftCall])
     """The newest call with each index."""
     hosted: Wire = field(default_factory=dict[str, object])
+    _spent: list[Wire] = field(default_factory=list[Wire])
+    """The usage of requests that the last one continued."""
     _text: list[str] = field(default_factory=list[str])
     _thoughts: list[str] = field(default_factory=list[str])
 
@@ -86,6 +88,8 @@ class Draft:
 
     def think(self, text: str) -> None:
         """Take a piece of the reasoning."""
+        if text and self.marks is not None:
+            self.marks.separated = True
         self._thoughts.append(text)
 
     def count(self, usage: object) -> None:
@@ -119,8 +123,10 @@ class Draft:
             call = self.open_calls.get(index)
         else:
             call = self.calls[-1] if self.calls else None
-        if call is None or not name:  # some servers give each piece an id of its own
-            return call
+        if call is None or not name:
+            # Some servers give each piece an id of its own, others all calls one index.
+            known = (each for each in self.calls if call_id and each.id == call_id)
+            return call and next(known, call)
         if call_id:
             return call if call_id == call.id else None
         # Without an id a name begins a call, unless it is the rest of a name.
@@ -128,9 +134,20 @@ class Draft:
         whole = call.name in self.names and call.name + name not in self.names
         return call if in_name and name != call.name and not whole else None
 
+    def begin_again(self, most: int) -> bool:
+        """Be ready for the answer's continuation, for so many times."""
+        if len(self._spent) >= most:
+            return False
+        self._spent.append(self.usage)
+        self.usage, self.finish, self.complete = {}, "", False
+        self.blocks = {("before", place): each for place, each in enumerate(self.blocks.values())}
+        self.open_calls.clear()
+        return True
+
     def end(self) -> str:
         """Take no more; the text that may have been a mark."""
-        rest = self.marks.end() if self.marks is not None else ""
+        cut = self.finishes.get(self.finish) == "length"
+        rest = self.marks.end(cut=cut) if self.marks is not None else ""
         self._text.append(rest)
         return rest
 
@@ -152,16 +169,25 @@ class Draft:
         kind = HostedResult if self.hosted else CreateResult
         return kind(
             # Some servers end with "stop" after calls.
-            finish_reason="function_calls"
-            if self.calls
-            else self.finishes.get(self.finish, "unknown"),
+            finish_reason=self._finish_reason(),
             content=[call.whole(self.names) for call in self.calls] or text or self.refusal,
-            usage=reported_usage(self.usage, prompt, completion),
+            usage=sum(
+                (reported_usage(each, prompt, completion) for each in self._spent),
+                reported_usage(self.usage, prompt, completion),
+            ),
             cached=False,
             logprobs=self.logprobs or None,
             thought="\n\n".join(filter(None, thoughts)) or None,
             **self.hosted,
         )
+
+    def _finish_reason(self) -> FinishReasons:
+        reason = self.finishes.get(self.finish, "unknown")
+        if reason in ("length", "content_filter"):
+            return reason
+        if self.calls:  # some servers end with "stop" after them
+            return "function_calls"
+        return "content_filter" if self.refusal else reason
 
     def _check_end(self, text: str) -> None:
         if not self.begun:

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from teams._base.tool_call import LARGEST_ARGUMENTS, MOST_VALUES, FunctionCall, is_too_large
 from teams._base.whole_text import whole_text, whole_texts
+from teams.models._structured import bare_json
 from teams.models._types import CreateResult, HostedResult, RequestUsage
 
 T = TypeVar("T")
@@ -24,8 +25,11 @@ MOST_CALLS = 64
 """Calls of one answer that are made."""
 
 
-def incoming(answer: CreateResult) -> CreateResult:
-    """The answer with what can be believed; itself, if it all can."""
+def incoming(answer: CreateResult, *, structured: object = None) -> CreateResult:
+    """The answer with what can be believed; itself, if it all can.
+
+    Of a `structured` one, the JSON is taken out of what is around it.
+    """
     if not isinstance(answer, CreateResult):  # pyright: ignore[reportUnnecessaryIsInstance]
         return answer  # of a client of somebody's own, for who asks to judge
     usage = RequestUsage(
@@ -34,7 +38,7 @@ def incoming(answer: CreateResult) -> CreateResult:
     content = answer.content
     given: dict[str, object] = {
         "usage": usage,
-        "content": whole_text(content) if isinstance(content, str) else _calls(content),
+        "content": _text(content, structured) if isinstance(content, str) else _calls(content),
         "thought": answer.thought and whole_text(answer.thought),
     }
     if isinstance(answer, HostedResult):
@@ -46,6 +50,10 @@ def incoming(answer: CreateResult) -> CreateResult:
     if isinstance(content, list) and len(content) > MOST_CALLS:
         honest.leave_out(len(content) - MOST_CALLS)
     return honest
+
+
+def _text(text: str, structured: object) -> str:
+    return whole_text(bare_json(text) if structured and text else text)
 
 
 def _calls(calls: Sequence[FunctionCall]) -> list[FunctionCall]:
@@ -80,7 +88,7 @@ def _left_out(size: str) -> str:
 
 
 async def incoming_pieces(
-    stream: AsyncGenerator[str | CreateResult, None],
+    stream: AsyncGenerator[str | CreateResult, None], *, structured: object = None
 ) -> AsyncGenerator[str | CreateResult, None]:
     """The pieces of an answer, and it with what can be believed."""
     half = ""
@@ -91,7 +99,7 @@ async def incoming_pieces(
                     if half:
                         yield whole_text(half)
                     half = ""
-                    yield incoming(piece)
+                    yield incoming(piece, structured=structured)
                 case str() if half or not piece.isascii():
                     text = half + piece
                     half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""

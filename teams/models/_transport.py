@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -76,8 +77,9 @@ class EventLines(_Lines):
         self._begun = False
 
     def __call__(self, piece: bytes) -> Iterable[object]:
-        if not self._begun and (begins := piece.lstrip()):
+        if not self._begun and (begins := piece.lstrip().removeprefix(BOM_UTF8)):
             self._begun = True
+            piece = begins
             self._whole = [] if begins.startswith(b"{") else None
         if self._whole is not None:
             self._whole.append(piece)

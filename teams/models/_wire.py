@@ -29,6 +29,8 @@ from teams.models._exchange import (
 )
 from teams.models._outgoing import Asked, outgoing, schemas_of
 from teams.models._settings import DEADLINE_SECONDS
+from teams.models._structured import second_request
+from teams.models._tokens import Wire
 from teams.models._transport import END, Transport
 from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage
 
@@ -158,12 +160,26 @@ class WireClient(ChatCompletionClient):
         return request
 
     async def _complete(self, asked: Asked) -> CreateResult:
+        return await self._repaired(asked, await self._ask_once(asked))
+
+    async def _repaired(self, asked: Asked, answer: CreateResult) -> CreateResult:
+        """The answer, or a second one where it is unfit."""
+        if not (more := second_request(answer, asked.json_output)):
+            return answer
+        again = replace(asked, messages=[*asked.messages, *more], stream=False)
+        second = await self._ask_once(again)
+        return second.model_copy(update={"usage": answer.usage + second.usage})
+
+    async def _ask_once(self, asked: Asked) -> CreateResult:
         request = await self._request(asked)
         body, draft = self._dialect.body(request), self._dialect.draft(request)
         with self._errors():
             async with Deadline(self._endpoint, self._deadline).limit():
                 answer = await self._transport.whole(body)
-            self._take(answer, draft)
+                self._take(answer, draft)
+                while more := self._dialect.resume(body, draft):
+                    answer = await self._transport.whole(more)
+                    self._take(answer, draft)
             draft.complete = True
             result = self._settle(draft)
         log_call(body["messages"], answer, result)
@@ -173,26 +189,30 @@ class WireClient(ChatCompletionClient):
         request = await self._request(asked)
         body, draft = self._dialect.body(request), self._dialect.draft(request)
         with self._errors():
-            deadline, framing = Deadline(self._endpoint, self._deadline), self._transport.framing()
-            async with self._transport.stream(body, deadline) as pieces:
-                log_stream_start(body["messages"])
-                async for piece in pieces:
-                    deadline.check()
-                    for event in framing(piece):
+            deadline = Deadline(self._endpoint, self._deadline)
+            sent: Wire | None = body
+            while sent:
+                framing = self._transport.framing()
+                async with self._transport.stream(sent, deadline) as pieces:
+                    log_stream_start(sent["messages"])
+                    async for piece in pieces:
+                        deadline.check()
+                        for event in framing(piece):
+                            if text := self._take(event, draft):
+                                handed = deadline.now()
+                                yield text
+                                deadline.resume(handed)
+                        if draft.complete:
+                            break
+                    for event in () if draft.complete else framing.end():
                         if text := self._take(event, draft):
-                            handed = deadline.now()
                             yield text
-                            deadline.resume(handed)
-                    if draft.complete:
-                        break
-                for event in () if draft.complete else framing.end():
-                    if text := self._take(event, draft):
-                        yield text
+                sent = self._dialect.resume(body, draft)
             if rest := draft.end():
                 yield rest
             result = self._settle(draft)
             log_stream_end(result)
-            yield result
+            yield await self._repaired(asked, result)
 
     def _take(self, event: object, draft: Draft) -> str:
         """Take an event, and return its text for the reader."""

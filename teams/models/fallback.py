@@ -19,7 +19,7 @@ from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import MODEL_WATCH, ChatCompletionClient, ToolChoice
 from teams.models._course import Course, Member
-from teams.models._errors import ModelError
+from teams.models._errors import BadAnswer, ModelError
 from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage, UserMessage
 
 
@@ -55,10 +55,11 @@ class FallbackChatCompletionClient(
 ):
     """Asks the first of `clients`, or the next while it is missing.
 
-    A rate limit, an outage, a refused key, an empty account, an unknown model and an answer that
-    can't be understood lead to the next model. A request that a model does not take, one that is
-    too long and a refusal to answer go up: another model is not asked the same. Once a stream has
-    yielded a piece, its error goes up, too: nothing that was shown is said again in other words.
+    A rate limit, an outage, a refused key, an empty account, an unknown model, an empty answer and
+    one that can't be understood lead to the next model. A request that a model does not take, one
+    that is too long and a refusal to answer go up: another model is not asked the same. Once a
+    stream has yielded a piece, its error goes up, too: nothing that was shown is said again in
+    other words.
 
     Each model is asked up to `attempts` times if its error is passing. A wait in between is as long
     as the provider asks, else 1, 2, 4 ... seconds; one longer than `max_wait` seconds is not
@@ -130,6 +131,7 @@ class FallbackChatCompletionClient(
                     extra_create_args=extra_create_args,
                     cancellation_token=cancellation_token,
                 )
+                _refuse_empty(result, client)
             except ModelError as error:
                 course.failed(error)
             else:
@@ -162,7 +164,9 @@ class FallbackChatCompletionClient(
             try:
                 async with aclosing(stream):
                     async for piece in stream:
-                        begun = True
+                        if not begun:
+                            _refuse_empty(piece, client)
+                        begun = begun or piece != ""
                         yield (
                             self._answered(course, piece)
                             if isinstance(piece, CreateResult)
@@ -254,6 +258,14 @@ class FallbackChatCompletionClient(
                 Substitution(missed=first.name, answered=member.name, because=first.because)
             )
         return result
+
+
+def _refuse_empty(answer: str | CreateResult, client: ChatCompletionClient) -> None:
+    """Raise BadAnswer for an answer without text, call or thought."""
+    if isinstance(answer, CreateResult) and not (answer.content or answer.thought):
+        raise BadAnswer(
+            f"The answer of the model {_label(client)!r} is empty", model=_label(client)
+        )
 
 
 def _label(client: ChatCompletionClient) -> str:

@@ -1,4 +1,4 @@
-"""Checks that any conversation and any tool can be sent.
+"""Checks of the edge: any conversation can be sent, any answer used.
 
 The server refuses what its provider refuses; a client has to make it valid.
 """
@@ -18,7 +18,7 @@ from teams.models._types import (
     LLMMessage,
     UserMessage,
 )
-from teams.testing._requests import WEATHER
+from teams.testing._requests import WEATHER, Reading
 from teams.testing._script import SaidCall, Say, SeenRequest
 from teams.testing._subject import Check, Subject, both_ways, expect
 
@@ -118,6 +118,21 @@ async def schemas_are_made_fit(subject: Subject) -> None:
             expect(f"arguments of {name}", list(seen.tools[name]["properties"]), ["a"])
 
 
+async def calls_of_one_id_are_told_apart(subject: Subject) -> None:
+    said = Say(calls=[SaidCall(name="weather"), SaidCall(name="weather")])
+    for result in await both_ways(subject, subject.client(), said, _QUESTION, tools=[WEATHER]):
+        ids = [] if isinstance(result.content, str) else [call.id for call in result.content]
+        expect("calls and ids", (len(ids), len({*ids})), (2, 2))
+
+
+async def fenced_json_serves(subject: Subject) -> None:
+    said = Say(text='Here:\n```json\n{"city": "Oslo", "degrees": 3}\n```')
+    question = UserMessage(content="Answer in JSON.", source="user")
+    for form in (True, Reading):
+        for result in await both_ways(subject, subject.client(), said, question, json_output=form):
+            expect("content", result.content, '{"city": "Oslo", "degrees": 3}')
+
+
 async def _sent(
     subject: Subject, *messages: LLMMessage, tools: Sequence[ToolSchema] = (WEATHER,)
 ) -> Sequence[SeenRequest]:
@@ -152,4 +167,6 @@ LAWS: tuple[Check, ...] = (
     calls_have_one_result_each,
     empty_answers_are_left_out,
     schemas_are_made_fit,
+    calls_of_one_id_are_told_apart,
+    fenced_json_serves,
 )

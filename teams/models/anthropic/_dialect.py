@@ -14,6 +14,7 @@ from teams.models._draft import Draft
 from teams.models._edge import arguments_text
 from teams.models._errors import BadAnswer
 from teams.models._past_calls import arguments_object
+from teams.models._thought_marks import Marks
 from teams.models._tokens import Wire, request_tokens
 from teams.models._types import FinishReasons, LLMMessage
 from teams.models.anthropic._body import ANSWER_TOOL, ask_for_json, mark_for_cache, settle_thinking
@@ -27,6 +28,8 @@ _DELTAS: Mapping[str, str] = {
     "signature_delta": "signature",
     "input_json_delta": "partial_json",
 }
+_MOST_PAUSES = 5
+"""Times that a paused answer is continued."""
 
 
 @dataclass(kw_only=True)
@@ -47,8 +50,8 @@ class AnthropicDialect(Dialect):
         "cache_read_input_tokens",
     )
     completion_count: ClassVar[str] = "output_tokens"
-    marks_thoughts: ClassVar[bool] = False
 
+    marks: Marks | None = None
     create_args: Wire
     known: ClaudeModel
     prompt_caching: bool
@@ -106,11 +109,21 @@ class AnthropicDialect(Dialect):
                 _end({**fields_of(event.get("delta")), "usage": event.get("usage")}, draft)
             case "message_stop":
                 draft.complete = True
+            case "ping" if draft.finish:  # of a server that never says message_stop
+                draft.complete = True
             case str():  # a ping, the end of a block, or something new
                 pass
             case _:
                 raise BadAnswer("The answer is not what the API promises")
         return ""
+
+    @override
+    def resume(self, body: Wire, draft: Draft) -> Wire | None:
+        # platform.claude.com/docs: build-with-claude/handling-stop-reasons, pause_turn.
+        if draft.finish != "pause_turn" or not draft.blocks or not draft.begin_again(_MOST_PAUSES):
+            return None
+        said = [_whole_block(*each) for each in draft.blocks.values()]
+        return {**body, "messages": [*body["messages"], {"role": "assistant", "content": said}]}
 
     @override
     def keep(self, draft: Draft) -> None:

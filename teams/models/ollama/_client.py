@@ -21,6 +21,7 @@ from teams.models._settings import (
     shown_address,
     whole_deadline,
 )
+from teams.models._thought_marks import marks_of
 from teams.models._transport import HttpTransport, JsonLines
 from teams.models._types import ModelInfo
 from teams.models._wire import WireClient
@@ -84,6 +85,7 @@ class OllamaChatCompletionClient(WireClient, Component[BaseOllamaClientConfigura
         dialect = OllamaDialect(
             info=self._info_of(known or told_model(config.model)),
             context=known and known.context,
+            marks=marks_of(config.model, given=config.reasoning_marks),
             provider="ollama",
             model=config.model,
             defaults=config.wire({}),

@@ -96,6 +96,8 @@ class BaseOllamaClientConfigurationConfigModel(CreateArgumentsConfigModel):
     model_capabilities: ModelCapabilities | None = None
     model_info: ModelInfo | None = None
     """The model's abilities; without them, those that are known or that Ollama tells."""
+    reasoning_marks: tuple[str, str] | None = None
+    """Texts around the model's reasoning; the first is empty if its template opens it."""
 
     @field_serializer("host")
     def _dump_host(self, host: str | None) -> str | None:
@@ -131,6 +133,7 @@ class OllamaClientConfiguration(Options, total=False):
     headers: dict[str, str] | None
     model_capabilities: ModelCapabilities | None
     model_info: ModelInfo | None
+    reasoning_marks: tuple[str, str] | None
     response_format: type[BaseModel] | None
     format: Literal["json"] | dict[str, Any] | None
     keep_alive: str | float | None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from teams.models._settings import DEADLINE_SECONDS, choose_model_info
+from teams.models._thought_marks import marks_of
 from teams.models._tokens import Wire
 from teams.models._transport import SdkTransport
 from teams.models._types import ModelCapabilities, ModelInfo
@@ -24,6 +25,7 @@ class BaseOpenAIChatCompletionClient(WireClient):
     `create_args` go with every request and hold at least `model`. `deadline` is in seconds and
     bounds a whole answer; connecting and silence are bounded by the SDK client's `timeout`, and it
     is the SDK client that retries what never got an answer. Errors are those of `teams.models`.
+    `reasoning_marks` stand around the model's reasoning, if it is not of a known family.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class BaseOpenAIChatCompletionClient(WireClient):
         model_info: ModelInfo | None = None,
         add_name_prefixes: bool = False,
         include_name_in_message: bool = True,
+        reasoning_marks: tuple[str, str] | None = None,
         deadline: float = DEADLINE_SECONDS,
     ) -> None:
         arguments = {name: value for name, value in create_args.items() if value is not None}
@@ -45,6 +48,7 @@ class BaseOpenAIChatCompletionClient(WireClient):
         dialect = OpenAIDialect(
             info=info,
             context=known and known.context,
+            marks=marks_of(model, info["family"], reasoning_marks),
             provider="azure.ai.openai" if azure else "openai",
             create_args=arguments,
             name_field=include_name_in_message,

@@ -174,5 +174,6 @@ def _arguments(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, An
         "model_info": config.model_info,
         "add_name_prefixes": bool(config.add_name_prefixes),
         "include_name_in_message": config.include_name_in_message is not False,
+        "reasoning_marks": config.reasoning_marks,
         "deadline": whole_deadline(config.timeout),
     }

@@ -64,6 +64,7 @@ class BaseOpenAIClientConfiguration(CreateArguments, total=False):
     model_info: ModelInfo | None
     add_name_prefixes: bool | None
     include_name_in_message: bool
+    reasoning_marks: tuple[str, str] | None
     default_headers: dict[str, str] | None
 
 
@@ -129,6 +130,8 @@ class BaseOpenAIClientConfigurationConfigModel(CreateArgumentsConfigModel):
     """Begin each user message with "NAME said:", for models that ignore the name field."""
     include_name_in_message: bool | None = True
     """Send the name field of user messages; some providers refuse it."""
+    reasoning_marks: tuple[str, str] | None = None
+    """Texts around the model's reasoning; the first is empty if its template opens it."""
     default_headers: dict[str, str] | None = None
     """Further HTTP headers of each request."""
 

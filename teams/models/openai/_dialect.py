@@ -117,7 +117,8 @@ def _read_rest(choice: Json, said: Json, draft: Draft, *, whole: bool = False) -
             draft.think(
                 "".join(each.get("text") or "" for each in objects_of(part.get("thinking")))
             )
-    draft.refusal += said.get("refusal") or ""
+    refusal = str(said.get("refusal") or "")
+    draft.refusal += refusal
     for call in objects_of(said.get("tool_calls")):
         _read_call(call, draft, whole=whole)
     if call := said.get("function_call"):  # the form before tools
@@ -125,7 +126,7 @@ def _read_rest(choice: Json, said: Json, draft: Draft, *, whole: bool = False) -
     draft.logprobs += map(_logprob, objects_of(fields_of(choice.get("logprobs")).get("content")))
     texts = (each.get("text") or "" for each in objects_of(content))
     text = content if isinstance(content, str) else "".join(texts)
-    return draft.say(text) if text else ""
+    return (draft.say(text) if text else "") + ("" if draft.structured else refusal)
 
 
 def _read_call(call: Json, draft: Draft, *, whole: bool) -> None:

@@ -14,6 +14,7 @@ from teams.models._dialect import Json, Request, fields_of
 from teams.models._draft import Draft
 from teams.models._errors import BadAnswer
 from teams.models._hosted import ABLE, parts_of, ran_there, since_last_of
+from teams.models._thought_marks import Marks
 from teams.models._tokens import Wire
 from teams.models._transport import SdkTransport
 from teams.models._types import (
@@ -81,13 +82,13 @@ class ResponsesDialect(OpenAIDialect):
 
     prompt_counts: ClassVar[Sequence[str]] = ("input_tokens",)
     completion_count: ClassVar[str] = "output_tokens"
-    marks_thoughts: ClassVar[bool] = False
     finishes: ClassVar[Mapping[str, FinishReasons]] = {
         "completed": "stop",
         "max_output_tokens": "length",
         "content_filter": "content_filter",
     }
 
+    marks: Marks | None = None
     source: str
     hosted_tools: Callable[[], list[Wire]]
 

@@ -742,3 +742,20 @@ async def test_usage_of_every_model_call_is_reported_once():
     agent = AssistantAgent("a", model, tools=[add], max_tool_iterations=2)
     result = await agent.run(task="hi")
     assert [item.models_usage for item in result.messages if item.models_usage] == [USAGE, USAGE]
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("length", {"finish_reason": "length"}),
+        ("content_filter", {"finish_reason": "content_filter"}),
+        ("stop", {}),
+        ("unknown", {}),
+    ],
+)
+async def test_an_end_that_left_something_unsaid_is_told_with_the_message(reason: Any, told: Any):
+    answer = says("Once upon").model_copy(update={"finish_reason": reason})
+    result = await AssistantAgent("ann", ScriptedModel(answer)).run(task="Tell.")
+    message = result.messages[-1]
+    assert isinstance(message, TextMessage)
+    assert (message.content, message.metadata) == ("Once upon", told)

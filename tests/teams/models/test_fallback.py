@@ -425,3 +425,13 @@ async def test_it_keeps_what_its_client_promises(check):
 
         wire = OpenAIModelServer(server)
         await perform(check, Subject(server=wire, connect=connect, secret="conformance-secret-key"))
+
+
+@both
+async def test_an_empty_answer_counts_as_none(stream):
+    main, other = ScriptedModel(says("")), ScriptedModel(says("yes"))
+    assert (await ask(fallback(main, other), stream=stream)).content == "yes"
+    with pytest.raises(BadAnswer, match="is empty"):
+        await ask(fallback(ScriptedModel(says(""))), stream=stream)
+    thinks = says("", thought="Hm.")
+    assert (await ask(fallback(ScriptedModel(thinks)), stream=stream)).thought == "Hm."

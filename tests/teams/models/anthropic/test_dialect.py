@@ -46,7 +46,6 @@ REASONS = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
-    "pause_turn": "unknown",
     "something_new": "unknown",
 }
 
