@@ -66,6 +66,8 @@ _GONE = {
     "no_permission": "the bot may not write there",
     "ekm_access_denied": "the workspace's administrators have suspended writing",
 }
+_OF_NO_PLACE = ("users.", "usergroups.")
+"""Methods whose refusal says nothing of a place."""
 _OBSTACLES: dict[str, Obstacle] = {
     "channel_not_found": "absent",
     "is_archived": "archived",
@@ -386,7 +388,7 @@ def _error_of_code(code: str, method: str, answer: Mapping[str, Any]) -> Gateway
         return PlatformUnreachable(f"Slack is not available right now ({code}).")
     if code in _MESSAGE_GONE:
         return MessageGone(f"Slack does not let the message be changed ({code}).")
-    if code in _GONE:
+    if code in _GONE and not method.startswith(_OF_NO_PLACE):
         why = f"Slack refused {method}: {_GONE[code]} ({code})."
         return CallRejected(why, gone=True, obstacle=_OBSTACLES.get(code))
     if code == "missing_scope":

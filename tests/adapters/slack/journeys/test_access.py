@@ -13,7 +13,7 @@ from adapters.slack.inbound.handler import NOTED, REFUSED
 from adapters.slack.inbound.missed_messages import NOTHING
 from adapters.slack.outbound.blocks import feedback_block
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing import Person, SlackSimulator
+from adapters.slack.testing import Person, Refusal, SlackSimulator
 from gateway.adapter import NOT_ALLOWED
 from gateway.registry import ToolRule
 from tests.adapters.slack.serving import ServedSlack, served
@@ -338,6 +338,22 @@ async def test_members_of_a_user_group_are_let_in_and_no_other_group_is_asked_fo
             asked = slack.calls("usergroups.users.list")
             assert [each.arguments["usergroup"] for each in asked] == [STAFF]
             assert await run.inbox("author_groups") == [f'["{STAFF}"]', "[]"]
+
+
+@pytest.mark.parametrize("code", ["no_permission", "ekm_access_denied", "no_such_subteam"])
+async def test_who_is_in_by_a_group_that_slack_does_not_tell_is_refused_at_once(
+    tmp_path: Path, code: str
+) -> None:
+    route = {"adapter": "slack", "channels": ["*"], "groups": [STAFF]}
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        slack.user_group("staff", ann)
+        slack.fail("usergroups.users.list", Refusal(code), times=99)
+        async with served(slack, tmp_path, routes=[route]) as run:
+            await ann.asks("general", "hello")
+            await run.accepted(1)
+            assert await run.inbox() == ["refused"]
+            assert len(slack.calls("usergroups.users.list")) == 1
 
 
 async def test_people_from_outside_are_known_by_their_own_workspace(tmp_path: Path) -> None:
