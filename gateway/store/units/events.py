@@ -27,6 +27,9 @@ from gateway.store.units.rows import find_request, scalar
 TOGETHER = 100
 """Events that one statement stores: SQLite may have been built to take 999 values in one."""
 
+LATE = 50
+"""Events among which an incident is looked for: it is told within few tries."""
+
 PREVIEW = 160
 """Characters of a thread's last message that lists show."""
 
@@ -81,12 +84,23 @@ def add_events(
 def add_notice(
     connection: Connection, now: float, thread: str, notice: Notice
 ) -> tuple[SessionEvent, ...]:
-    """Add a notice of no turn's.
+    """Add a notice of no turn's, unless its incident is told.
 
     Raises LeaseLost unless the thread is there.
     """
     connection.lock(thread)
-    return add_events(connection, thread, [notice], now)
+    return add_events(connection, thread, untold(connection, thread, notice), now)
+
+
+def untold(connection: Connection, thread: str, notice: Notice) -> list[Notice]:
+    """The notice, unless a late event of the thread tells its incident."""
+    late = connection.fetch(
+        "SELECT body FROM events WHERE thread = :thread AND seq > :after AND kind = 'notice'",
+        {"thread": thread, "after": _last_seq(connection, thread) - LATE},
+    )
+    incident = f'"incident":"{notice.incident}"'.encode()
+    told = notice.incident and any(incident in bytes(row["body"]) for row in late)
+    return [] if told else [notice]
 
 
 def _last_seq(connection: Connection, thread: str) -> int:

@@ -16,7 +16,7 @@ from gateway.store.turn_records import Lease, StoredUpdate, TurnEnd, TurnUpdate
 from gateway.store.units import audit, queue, usage
 from gateway.store.units import requests as asked
 from gateway.store.units.damage import mend_thread
-from gateway.store.units.events import add_events
+from gateway.store.units.events import add_events, untold
 from gateway.store.units.rows import fence, first
 
 
@@ -261,7 +261,7 @@ def park(
 def end_unbegun(
     connection: Connection, now: float, thread: str, boot: str, notice: Notice
 ) -> StoredUpdate:
-    """End a thread's next work, which can't be begun, with a notice.
+    """End work that can't be begun, with a notice unless that is told.
 
     Its open turn fails; without one, the message that waits first is refused. Neither is read.
     Raises LeaseLost unless the thread is there.
@@ -272,10 +272,11 @@ def end_unbegun(
         connection.execute("UPDATE turns SET status = 'running' WHERE id = :turn", {"turn": turn})
         lease = Lease(thread=thread, turn=turn, epoch=fence(connection, thread, boot))
         end = TurnEnd(status="failed", reason=notice.text)
-        said = replace(notice, turn=turn)
-        return record(connection, now, lease, TurnUpdate(events=(said,), end=end))
+        said = tuple(replace(each, turn=turn) for each in untold(connection, thread, notice))
+        return record(connection, now, lease, TurnUpdate(events=said, end=end))
     refused = queue.refuse_first(connection, thread, UNBEGUN)
-    events = add_events(connection, thread, [*refused, notice], now)
+    told = untold(connection, thread, notice)
+    events = add_events(connection, thread, [*refused, *told], now)
     return StoredUpdate(events=events, again=queue.waits(connection, thread))
 
 

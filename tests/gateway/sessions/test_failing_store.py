@@ -19,7 +19,7 @@ from gateway.config.agent_parts import TeamMemoryConfig
 from gateway.config.budgets import Budget
 from gateway.conversation import LOCAL_OPERATOR, InboundMessage
 from gateway.errors import OUR_FAULT, StatementRefused, StoreFull, StoreUnreachable
-from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished
+from gateway.events import MessageFinished, MessageWithdrawn, Notice, SessionEvent, TurnFinished
 from gateway.factory.memory import TeamMemory
 from gateway.gateway import Gateway
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule
@@ -243,7 +243,8 @@ on_both = pytest.mark.parametrize(
 
 
 def is_told(event: SessionEvent) -> bool:
-    return ends(event) or (isinstance(event, Notice) and event.level == "error" and not event.turn)
+    is_word = isinstance(event, Notice) and event.level == "error" and not event.turn
+    return ends(event) or is_word or isinstance(event, MessageWithdrawn)
 
 
 def store_of(gateway: Gateway) -> FailingStore:
@@ -358,6 +359,8 @@ async def test_the_lane_has_a_word_and_takes_the_next_message(
     assert rows_in(tmp_path, "SELECT 1 FROM open_messages") == []
     async with opened(tmp_path, teams) as gateway:
         for thread in await gateway.threads():
+            told = of(Notice, await gateway.store.events(thread.id))
+            assert set(Counter(each.incident for each in told).values()) <= {1}
             assert without_answer(await say(gateway, thread.id, "and after a restart?")) == ""
         assert await store_of(gateway).read(broken_laws) == []
 
