@@ -261,7 +261,7 @@ def park(
 def end_unbegun(
     connection: Connection, now: float, thread: str, boot: str, notice: Notice
 ) -> StoredUpdate:
-    """End work that can't be begun, with a notice unless that is told.
+    """End work that could not begin; a notice says so once.
 
     Its open turn fails; without one, the message that waits first is refused. Neither is read.
     Raises LeaseLost unless the thread is there.
