@@ -92,6 +92,7 @@ class MissedMessages:
         self._me = me
         self._lock = lock
         self._offered: dict[int, list[Offer]] = {}
+        self._began = context.clock()  # what an earlier process posted may be used, and lost
 
     async def read(self, gap: OpenGap) -> ReadPage:
         """Hand in a page's messages, or offer to. Raises GatewayError.
@@ -181,10 +182,7 @@ class MissedMessages:
     async def _offer(
         self, gap: OpenGap, channel: Channel, missed: Sequence[Missed], me: BotIdentity
     ) -> None:
-        """Post a button below missed messages, one per conversation that allows writing.
-
-        It covers all up to now; those of another gap may have a button for their end alone.
-        """
+        """Post a button below missed messages that none answers yet."""
         for message, parsed in missed:
             if not message.may_write:
                 continue
@@ -219,7 +217,7 @@ class MissedMessages:
             card = await self._rest.call(
                 "POST",
                 f"/channels/{first.channel}/messages",
-                json=offer.body(nonce=f"m{first.id}", below=first.id),
+                json=offer.body(nonce=f"{first.id}m{self._began % 1e4:.0f}", below=first.id),
             )
         except CallRejected as error:
             LOG.info("could not offer an answer to missed messages: %s", error)
@@ -254,7 +252,7 @@ class MissedMessages:
         return _answering(accepted)
 
     async def _settle(self, gap: MissedRange) -> None:
-        """Let the used button say so; it stays to be found."""
+        """Let the used button say so."""
         components = (_button(gap.first, "Answered", disabled=True),)
         try:
             await self._rest.call(
@@ -318,13 +316,13 @@ def _before(page: Sequence[Mapping[str, Any]], end: float) -> Sequence[Mapping[s
 
 
 def _missed_first(message: Mapping[str, Any], me: BotIdentity) -> str:
-    """The first message below which a card stands; "" for other messages."""
+    """The first message that a card offers to answer, or ""."""
     if str(message["author"]["id"]) != me.user:
         return ""
     for row in object_list(message, "components"):
         for component in object_list(row, "components"):
             action = parse_action(str(component.get("custom_id", "")))
-            if action is not None and action.kind == "missed":
+            if action and action.kind == "missed" and not component.get("disabled"):
                 return action.what
     return ""
 

@@ -25,6 +25,7 @@ from tests.adapters.discord.serving import (
     wait_delivered,
     wait_seen_mark,
 )
+from tests.fakes.lost_records import copy_store, put_back
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import solo
 
@@ -49,9 +50,9 @@ class Missing:
         self.thread = thread_of(asked)
 
     async def says(self, *texts: str) -> None:
-        """Write messages, a minute apart."""
+        """Write messages, half a minute apart."""
         for text in texts:
-            self._discord.advance(60)
+            self._discord.advance(30)
             self.said.append(await self._alice.says(self.thread, text))
 
     @asynccontextmanager
@@ -87,9 +88,10 @@ class Missing:
         return [each.referenced.content for each in buttons if each.referenced]
 
     async def answer(self) -> None:
-        """Press the last button."""
+        """Press the last button, until it says so."""
         *_, button = (each for each in bot_messages(self._discord, self.thread) if each.components)
-        await self._discord.answered(await self._alice.clicks(button, "Answer now"))
+        await self._alice.clicks(button, "Answer now")
+        await self._discord.until(lambda: "Answered" in str(button.components))
 
 
 @pytest.fixture
@@ -123,6 +125,20 @@ async def test_a_button_hides_nothing_that_was_said_after_it(missing: Missing) -
     await missing.says("after")
     await missing.back(1, offers=2 + 3, after_loss=True)
     assert missing.offered == ["second", "after"]
+
+
+async def test_a_button_that_was_used_hides_nothing_that_the_store_has_lost(
+    missing: Missing, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    await missing.back(0, offers=3)
+    await copy_store(tmp_path, tmp_path / "copy")
+    async with missing.serving() as gateway:
+        await missing.answer()
+        await wait_accepted(gateway, 4)
+    await put_back(tmp_path, tmp_path / "copy")
+    discord.advance(30)
+    await missing.back(0, offers=6, after_loss=True)
+    assert missing.offered == ["first", "first"]
 
 
 async def test_the_last_of_several_buttons_answers_all(missing: Missing) -> None:
