@@ -307,6 +307,7 @@ def _model_failures() -> dict[type[BaseException], _Explanation]:
         BadAnswer,
         BadCredentials,
         BadRequest,
+        ContentRefused,
         ContextOverflow,
         ModelDisconnected,
         ModelRefused,
@@ -345,6 +346,13 @@ def _model_failures() -> dict[type[BaseException], _Explanation]:
             "the request was too long for the model",
             "The thread is too long for the model. Start a new one with /new.",
             retry=False,
+        ),
+        ContentRefused: _Explanation(
+            "our fault",
+            "the model's provider did not take the content of a message",
+            "The model's provider did not take a file or the form of a message. It is left out of "
+            "the next request.",
+            retry=True,
         ),
         BadRequest: _Explanation(
             "our fault",

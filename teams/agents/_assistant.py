@@ -43,6 +43,7 @@ from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import StreamingChatAgent
 from teams.agents._handoff import Handoff
 from teams.agents._memory_states import MemoryStates
+from teams.agents._set_aside import set_aside
 from teams.agents._tool_batch import ToolBatch
 from teams.memory._base import Memory
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
@@ -57,6 +58,7 @@ from teams.models._conversation import (
     open_calls,
     remove_images,
 )
+from teams.models._errors import ContentRefused
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResultMessage,
@@ -285,18 +287,21 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         if turn.produced:  # memories are told first
             return
         request = await self._request(turn, token)
-        if not self._model_client_stream:
-            answer = await run_in_path(self._name, self._model_client.create(**request))
-            await self._accept(turn, answer)
-            return
-        answer = None
-        pieces = stream_answer_in_path(self._name, self._model_client.create_stream(**request))
-        async with aclosing(pieces) as stream:
-            async for piece in stream:
-                if isinstance(piece, str):
-                    yield stream_chunk(piece, self._name, turn.message_id)
-                else:
-                    answer = _check_answer(piece)
+        try:
+            answer = None
+            if not self._model_client_stream:
+                answer = await run_in_path(self._name, self._model_client.create(**request))
+            else:
+                pieces = self._model_client.create_stream(**request)
+                async with aclosing(stream_answer_in_path(self._name, pieces)) as stream:
+                    async for piece in stream:
+                        if isinstance(piece, str):
+                            yield stream_chunk(piece, self._name, turn.message_id)
+                        else:
+                            answer = _check_answer(piece)
+        except ContentRefused as error:
+            set_aside(self._model_context.history, files=error.about_files)
+            raise
         if answer is None:
             raise RuntimeError(
                 f"The model stream of agent {self.name!r} ended without a final result."

@@ -15,6 +15,7 @@ from teams.models._errors import (
     BadAnswer,
     BadCredentials,
     BadRequest,
+    ContentRefused,
     ContextOverflow,
     ModelDisconnected,
     ModelError,
@@ -38,6 +39,17 @@ _TOO_LONG = re.compile(
     r"|(prompt|input|request) is too (long|large)|exceeds? the (context|maximum number of tokens)",
     re.IGNORECASE,
 )
+# The sentences of OpenAI, Anthropic, Gemini and vLLM for images, and their paths to a message.
+_CONTENT = re.compile(
+    r"\b(image|media|document|pdf)s?(_url)?\b.*\b(not|unsupported|invalid|exceed|could|unable|too)"
+    r"|\b(not|unsupported|invalid|exceeds?|could|unable|cannot|too)\b.*\b(image|media|document|pdf)s?\b"
+    r"|messages?[.\[]\d",
+    re.IGNORECASE,
+)
+_NO_CONTENT = re.compile(
+    r"polic|safety|moderat|unknown parameter|extra inputs|thinking|signature|cache_control|api key",
+    re.IGNORECASE,
+)
 _NOTHING_LEFT = re.compile(r"credit balance|usage limits", re.IGNORECASE)
 _BY_STATUS: Mapping[int | None, Kind] = {
     401: (BadCredentials, "The provider did not accept the key"),
@@ -50,6 +62,7 @@ _ADVICE: Mapping[type[ModelError], str] = {
     OutOfQuota: "Check the account's credit and limits.",
     UnknownModel: "Check the model's name and what the key may use.",
     BadRequest: "",
+    ContentRefused: "Ask without it.",
     ContextOverflow: "Shorten the conversation, e.g. with a bounded model context.",
     ModelRefused: "Ask differently.",
     RateLimited: "Try again {later}.",
@@ -234,6 +247,8 @@ def _kind_by_text(status: int | None, message: str) -> Kind:
     if status == 404:  # noqa: PLR2004
         unknown = UnknownModel if "model" in message.lower() else BadRequest
         return unknown, "The provider does not know this model or address"
+    if status == 400 and _CONTENT.search(message) and not _NO_CONTENT.search(message):  # noqa: PLR2004
+        return ContentRefused, "The provider did not take the content of a message"
     if status is not None and status < 500:  # noqa: PLR2004
         return BadRequest, "The provider refused the request"
     return ModelUnavailable, "The provider failed"

@@ -5,7 +5,8 @@
     ├── OutOfQuota          the account has no credit left: someone must pay
     ├── UnknownModel        the provider has no model of that name: someone must change the name
     ├── BadRequest          the provider does not take this request: repeating it is pointless
-    │   └── ContextOverflow     it is too long for the model: shorten it
+    │   ├── ContextOverflow     it is too long for the model: shorten it
+    │   └── ContentRefused      it holds an image or a message that is not taken: leave that out
     ├── ModelRefused        the model or its filter withheld the answer: ask differently
     ├── RateLimited         too many requests: wait `retry_after` seconds
     ├── ModelUnreachable    no connection, or it broke: try again, look at the network
@@ -19,7 +20,10 @@ Clients of all providers raise these `from` the SDK's own errors.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
+
+_FILES = re.compile(r"\b(image|file|media|document|pdf|base64)s?(_url)?\b", re.IGNORECASE)
 
 
 class ModelError(RuntimeError):
@@ -72,6 +76,17 @@ class BadRequest(ModelError):
 
 class ContextOverflow(BadRequest):
     """The request is longer than the model's context."""
+
+
+class ContentRefused(BadRequest):
+    """The provider does not take an image, or a message's form.
+
+    `about_files`: it speaks of an image or another file.
+    """
+
+    @property
+    def about_files(self) -> bool:
+        return bool(_FILES.search(str(self)))
 
 
 class ModelRefused(ModelError):

@@ -6,7 +6,8 @@ From the config to the screen's events, with the real SDK against the scripted s
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncGenerator, Callable
+from base64 import b64decode
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from gateway.app.assemble import own_gateway
 from gateway.app.load import load_config
-from gateway.client import Client
+from gateway.client import Client, SentFile
 from gateway.events import MessageFinished, Notice, SessionEvent, ToolFinished, TurnFinished
 from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Fail, Fault, Reply, Request
@@ -42,6 +43,8 @@ max_tool_iterations = 3
 default = "allow"
 add = {{ action = "allow", output = "trusted" }}
 """
+
+PIXEL = "R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs="
 
 Talk = Callable[..., AbstractAsyncContextManager[Client]]
 
@@ -77,9 +80,11 @@ def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     return open_gateway
 
 
-async def said(client: Client, thread: str, text: str, *, after: int = 0) -> list[SessionEvent]:
+async def said(
+    client: Client, thread: str, text: str, *, after: int = 0, files: Sequence[SentFile] = ()
+) -> list[SessionEvent]:
     """Send a text; everything that happens until its turn is over."""
-    await client.send(thread, text)
+    await client.send(thread, text, files=files)
     seen: list[SessionEvent] = []
     async for event in client.events(thread, after=after):
         seen.append(event)
@@ -219,3 +224,23 @@ async def test_a_model_that_loops_is_ended_by_the_teams_limits(talk: Talk) -> No
         assert events[-1].outcome == "done"  # type: ignore[union-attr]
         assert (await client.thread(thread)).state == "idle"
     assert 3 <= len(server.requests) <= 18
+
+
+async def test_a_refused_image_is_left_out_when_the_turn_is_tried_again(talk: Talk) -> None:
+    refused = Fail(status=400, message="The image data you provided is not a valid image.")
+    async with (
+        FakeOpenAI(refused, Reply(text="Here I am.")) as server,
+        talk(server.url) as client,
+    ):
+        thread = (await client.create_thread()).id
+        picture = SentFile(name="dot.gif", media_type="image/gif", data=b64decode(PIXEL))
+        first = await said(client, thread, "Look!", files=[picture])
+        last = await said(client, thread, "/retry", after=max(e.seq for e in first))
+    (notice,) = errors(first)
+    assert "did not take a file" in notice.text
+    assert notice.retry
+    assert [e.text for e in last if isinstance(e, MessageFinished)] == ["Here I am."]
+    sent, again = (str(request.messages) for request in server.requests)
+    assert "image_url" in sent
+    assert "image_url" not in again
+    assert "Look!" in again
