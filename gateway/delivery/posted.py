@@ -180,9 +180,8 @@ class PostedMessages:
         if row is None or row.status in ("pending", "attempting"):
             return False
         newer = row.seq <= self._doubtful and not (isinstance(item, SpeechItem) and item.whole)
-        if row.status == "failed" or newer or not self._edits or isinstance(item, FileItem):
-            return True
-        return row.digest == part.digest or (row.closed and not part.lasting)
+        stays = newer or not self._edits or isinstance(item, FileItem) or row.status == "failed"
+        return stays or row.digest == part.digest or (row.closed and not part.lasting)
 
     def _is_worth_it(self, step: Step) -> bool:
         """True if a missing message is to be written now."""

@@ -217,6 +217,7 @@ class ThreadView:
         for item in self.items:
             if isinstance(item, SpeechItem):
                 item.growing = False
+                item.whole &= event.outcome != "stopped"  # maybe in the midst of it
                 if event.outcome == "waiting":
                     item.forget_running()  # who is asked sees a card, and what came of it later
         self._forget_turn()

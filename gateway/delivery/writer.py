@@ -460,13 +460,8 @@ class Writer:
 
 
 def _may_change(item: Item) -> bool:
-    match item:
-        case SpeechItem():
-            return item.growing or item.resuming
-        case FileItem():
-            return item.growing
-        case _:
-            return False
+    grows = isinstance(item, SpeechItem | FileItem) and item.growing
+    return grows or (isinstance(item, SpeechItem) and item.resuming)
 
 
 def _stamp(item: Item) -> object:

@@ -126,14 +126,24 @@ async def test_an_answer_that_the_store_knows_to_its_end_is_complete_in_its_plac
     assert board.texts == ["a: Whole."]
 
 
-async def test_half_an_answer_that_broke_off_stays_as_it_stands(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "ending",
+    [
+        (replace(said("a", "m", "Wh"), broken=True), *PARKED),
+        (said("a", "m", "Wh"), TurnFinished(thread="", outcome="stopped", reason="stopped")),
+        PARKED,
+    ],
+    ids=["broken", "stopped", "parked"],
+)
+async def test_half_an_answer_stays_as_it_stands(
+    tmp_path: Path, ending: tuple[SessionEvent, ...]
+) -> None:
     board = Board()
     thread = await begun(
         tmp_path, Surface(board), board, BEGIN, started("a"), delta("a", "m", "Wh")
     )
     whole = becomes(board, "Whole.")  # somebody tried it again
-    broken = replace(said("a", "m", "Wh"), broken=True)
-    await say_unheard(tmp_path, thread, broken, *PARKED)
+    await say_unheard(tmp_path, thread, *ending)
     await after(tmp_path, Surface(board), thread)
     assert board.posted[0].content == whole
 
