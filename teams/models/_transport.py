@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -91,7 +91,8 @@ class EventLines(_Lines):
             yield parse_json(b"".join(self._whole))
             yield END
         else:
-            yield from self._events([self._rest])
+            with suppress(ValueError):  # of a line that was cut off
+                yield from self._events([self._rest])
 
     def _events(self, lines: Iterable[bytes]) -> Iterator[object]:
         for line in lines:
