@@ -21,7 +21,7 @@ def player(side: str, llm_config: dict[str, Any]) -> ConversableAgent:
 
 
 def moving(start: str, end: str) -> Reply:
-    return Reply(calls=[Call(name="move", arguments={"start": start, "end": end})])
+    return Reply(calls=[Call("move", {"start": start, "end": end}, id=f"call_{start}_{end}")])
 
 
 def test_moves_are_made_on_the_board(server: FakeOpenAI, llm_config: dict[str, Any]):
