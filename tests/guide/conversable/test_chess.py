@@ -21,7 +21,8 @@ def player(side: str, llm_config: dict[str, Any]) -> ConversableAgent:
 
 
 def moving(start: str, end: str) -> Reply:
-    return Reply(calls=[Call("move", {"start": start, "end": end}, id=f"call_{start}_{end}")])
+    call = Call(name="move", arguments={"start": start, "end": end}, id=f"call_{start}_{end}")
+    return Reply(calls=[call])
 
 
 def test_moves_are_made_on_the_board(server: FakeOpenAI, llm_config: dict[str, Any]):
