@@ -287,8 +287,8 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         if turn.produced:  # memories are told first
             return
         request = await self._request(turn, token)
+        answer = None
         try:
-            answer = None
             if not self._model_client_stream:
                 answer = await run_in_path(self._name, self._model_client.create(**request))
             else:
@@ -303,9 +303,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
             set_aside(self._model_context.history, files=error.about_files)
             raise
         if answer is None:
-            raise RuntimeError(
-                f"The model stream of agent {self.name!r} ended without a final result."
-            )
+            raise RuntimeError(f"The stream of agent {self.name!r} ended without a final result.")
         await self._accept(turn, answer)
 
     async def _absorb_messages(self, turn: TurnRecord, messages: Sequence[BaseChatMessage]) -> None:

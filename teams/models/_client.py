@@ -45,7 +45,7 @@ class ModelRequest:
     client: ChatCompletionClient
     messages: Sequence[LLMMessage]
     tools: Sequence[Tool | ToolSchema] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def prompt_tokens(self) -> int:
         """About how many tokens the model is sent; counted at each call."""
@@ -134,7 +134,7 @@ class ChatCompletionClient(ComponentBase[BaseModel], ABC):
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> CreateResult:
         """The model's answer.
@@ -152,7 +152,7 @@ class ChatCompletionClient(ComponentBase[BaseModel], ABC):
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the answer's text in pieces, and last the whole answer."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from teams._base.telemetry import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent, events
 from teams.models._endpoint import ModelEndpoint
 from teams.models._errors import BadAnswer, ModelError, ModelTimeout
+from teams.models._tokens import Wire
 from teams.models._types import CreateResult
 
 PieceT = TypeVar("PieceT", str, bytes)
@@ -78,13 +79,13 @@ def parse_json(text: str | bytes) -> Any:
         raise BadAnswer("The answer is nested too deeply") from None
 
 
-def log_call(messages: list[dict[str, Any]], response: Any, result: CreateResult) -> None:
+def log_call(messages: list[Wire], response: Any, result: CreateResult) -> None:
     """Tell the event log of an answer."""
     if events.isEnabledFor(logging.INFO):
         events.info(LLMCallEvent(messages=messages, response=response, **_tokens(result)))
 
 
-def log_stream_start(messages: list[dict[str, Any]]) -> None:
+def log_stream_start(messages: list[Wire]) -> None:
     """Tell the event log of a streamed answer's beginning."""
     if events.isEnabledFor(logging.INFO):
         events.info(LLMStreamStartEvent(messages=messages))
@@ -101,7 +102,7 @@ async def nothing_to_settle() -> None:
     """A cancelled answer leaves nothing behind."""
 
 
-def _tokens(result: CreateResult) -> dict[str, Any]:
+def _tokens(result: CreateResult) -> Wire:
     usage = result.usage
     return {
         "prompt_tokens": usage.prompt_tokens,

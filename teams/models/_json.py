@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 
 from teams._base.construct import CompactFactory, set_slot
+from teams.models._tokens import Wire
 from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
 _LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage, config=ConfigDict(defer_build=True))
@@ -25,12 +26,12 @@ compact_user_message = CompactFactory(UserMessage)
 compact_assistant_message = CompactFactory(AssistantMessage)
 
 
-def dump_llm_message(message: LLMMessage) -> dict[str, Any]:
+def dump_llm_message(message: LLMMessage) -> Wire:
     """The message as JSON data."""
     return dump_llm_messages([message])[0]
 
 
-def dump_llm_messages(messages: Sequence[LLMMessage]) -> list[dict[str, Any]]:
+def dump_llm_messages(messages: Sequence[LLMMessage]) -> list[Wire]:
     """Each message as JSON data of its own."""
     # Reading `__dict__`, as pydantic does, would make a dict that the message keeps from then on.
     return [

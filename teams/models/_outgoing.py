@@ -34,7 +34,8 @@ class Asked:
 def outgoing(dialect: Dialect, asked: Asked) -> Request:
     """The request that is sent; ValueError for what the model can't do."""
     messages, choice, tools = asked.messages, asked.tool_choice, schemas_of(asked.tools)
-    _check_abilities(dialect.info, messages, tools, asked.json_output)
+    if lack := lacking(dialect.info, messages, tools, asked.json_output):
+        raise ValueError(lack)
     if not dialect.info.get("multiple_system_messages", True):
         messages = one_system_message(messages)
     forced = "" if isinstance(choice, str) else choice.schema["name"]
@@ -81,24 +82,25 @@ def schemas_of(tools: Sequence[Tool | ToolSchema]) -> list[ToolSchema]:
     return [tool if isinstance(tool, Mapping) else tool.schema for tool in tools]
 
 
-def _check_abilities(
+def lacking(
     info: ModelInfo,
     messages: Sequence[LLMMessage],
-    tools: Sequence[ToolSchema],
+    tools: Sequence[Tool | ToolSchema],
     json_output: bool | type[BaseModel] | None,
-) -> None:
+) -> str:
+    """The sentence for what the model can't do, or none."""
     if tools and not info["function_calling"]:
-        raise ValueError("Model does not support function calling")
+        return "Model does not support function calling"
     if json_output is True and not info["json_output"]:
-        raise ValueError("Model does not support JSON output.")
+        return "Model does not support JSON output."
     if isinstance(json_output, type) and not info.get("structured_output", False):
-        raise ValueError("Model does not support structured output.")
-    if not info["vision"] and any(map(has_image, messages)):
-        raise ValueError("Model does not support vision and image was provided")
+        return "Model does not support structured output."
+    if not info["vision"] and any(map(_has_image, messages)):
+        return "Model does not support vision and image was provided"
+    return ""
 
 
-def has_image(message: LLMMessage) -> bool:
-    """True for a message with an image."""
+def _has_image(message: LLMMessage) -> bool:
     if not isinstance(message, UserMessage) or isinstance(message.content, str):
         return False
     return any(isinstance(part, Image) for part in message.content)

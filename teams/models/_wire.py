@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -74,7 +74,7 @@ class WireClient(ChatCompletionClient):
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> CreateResult:
         """See ChatCompletionClient.
@@ -93,7 +93,7 @@ class WireClient(ChatCompletionClient):
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
         include_usage: bool | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:

@@ -69,7 +69,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> CreateResult:
         """The remembered answer, or the client's."""
@@ -95,7 +95,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the stored answer's pieces, or the client's; complete answers are stored."""
@@ -190,7 +190,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         tools: Sequence[Tool | ToolSchema],
         tool_choice: ToolChoice,
         json_output: bool | type[BaseModel] | None,
-        extra_create_args: Mapping[str, Any],
+        extra_create_args: Mapping[str, object],
     ) -> str:
         request = {
             "client": self._identity,

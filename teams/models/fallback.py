@@ -13,14 +13,14 @@ from pydantic import BaseModel, Field
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
-from teams._base.image import Image
 from teams._components.component import Component, ComponentModel
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import MODEL_WATCH, ChatCompletionClient, ToolChoice
 from teams.models._course import Course, Member
 from teams.models._errors import BadAnswer, ModelError
-from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage, UserMessage
+from teams.models._outgoing import lacking
+from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class FallbackChatCompletionClient(
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> CreateResult:
         """The answer of the first model that is available."""
@@ -145,7 +145,7 @@ class FallbackChatCompletionClient(
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the answer of the first model that begins one."""
@@ -238,7 +238,11 @@ class FallbackChatCompletionClient(
         first, *others = self._members
         able = [
             first,
-            *(each for each in others if _is_able(each.client, messages, tools, json_output)),
+            *(
+                each
+                for each in others
+                if not lacking(each.client.model_info, messages, tools, json_output)
+            ),
         ]
         now = self._clock()
         in_order = sorted(able, key=lambda each: each.rests_until > now)
@@ -271,29 +275,6 @@ def _refuse_empty(answer: str | CreateResult, client: ChatCompletionClient) -> N
 def _label(client: ChatCompletionClient) -> str:
     name = getattr(client, "model", "")
     return name if isinstance(name, str) and name else type(client).__name__
-
-
-def _is_able(
-    client: ChatCompletionClient,
-    messages: Sequence[LLMMessage],
-    tools: Sequence[Tool | ToolSchema],
-    json_output: bool | type[BaseModel] | None,
-) -> bool:
-    """True if the model can do what the request needs."""
-    info = client.model_info
-    if tools and not info["function_calling"]:
-        return False
-    if isinstance(json_output, type):
-        return info.get("structured_output", False)
-    if json_output and not info["json_output"]:
-        return False
-    return info["vision"] or not any(map(_has_image, messages))
-
-
-def _has_image(message: LLMMessage) -> bool:
-    if not isinstance(message, UserMessage) or isinstance(message.content, str):
-        return False
-    return any(isinstance(part, Image) for part in message.content)
 
 
 __all__ = [

@@ -86,7 +86,7 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> CreateResult:
         """The next answer; ValueError when there is none left."""
@@ -113,7 +113,7 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         tools: Sequence[Tool | ToolSchema] = (),
         tool_choice: ToolChoice = "auto",
         json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
+        extra_create_args: Mapping[str, object] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the next answer's words with their white space, then the answer."""

@@ -43,11 +43,11 @@ class _CreateArguments(TypedDict, total=False):
     max_tokens: int | None
     response_format: Literal["text", "json_object"] | None
     stop: list[str] | None
-    tools: list[dict[str, Any]] | None
-    tool_choice: str | dict[str, Any] | None
+    tools: list[Wire] | None
+    tool_choice: str | Wire | None
     seed: int | None
     model: str | None
-    model_extras: dict[str, Any] | None
+    model_extras: Wire | None
 
 
 class AzureAIChatCompletionClientConfig(_CreateArguments, total=False):

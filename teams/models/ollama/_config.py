@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, field_serializer, model_validator
 from typing_extensions import TypedDict
 
+from teams.models._tokens import Wire
 from teams.models._types import ModelCapabilities, ModelInfo
 
 PORT = 11434
@@ -49,9 +50,9 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    options: dict[str, Any] | None = None
+    options: Wire | None = None
     """Options of Ollama's, by their names."""
-    format: Literal["json"] | dict[str, Any] | None = None
+    format: Literal["json"] | Wire | None = None
     """Form of every answer: any JSON, or a JSON schema."""
     keep_alive: str | float | None = None
     """Time that the model stays loaded after a request, such as "5m"."""
@@ -60,11 +61,11 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
 
     @model_validator(mode="before")
     @classmethod
-    def _gather_options(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def _gather_options(cls, given: Wire) -> dict[str, Any]:
         if not isinstance(of_caller := given.get("options") or {}, dict):
             return given  # which is refused
         rest = {name: value for name, value in given.items() if name not in _OPTIONS}
-        options: dict[str, Any] = {**of_caller}
+        options: Wire = {**of_caller}
         options |= {
             name: given[name] for name in _OPTIONS & given.keys() if given[name] is not None
         }
@@ -72,7 +73,7 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
             options["stop"] = [options["stop"]]  # Ollama takes nothing else
         return {**rest, "options": options or None}
 
-    def wire(self, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    def wire(self, defaults: Mapping[str, Any]) -> Wire:
         """These settings as part of a request, over the defaults."""
         names = CreateArgumentsConfigModel.model_fields
         given = {name: value for name in names if (value := getattr(self, name)) is not None}
@@ -135,10 +136,10 @@ class OllamaClientConfiguration(Options, total=False):
     model_info: ModelInfo | None
     reasoning_marks: tuple[str, str] | None
     response_format: type[BaseModel] | None
-    format: Literal["json"] | dict[str, Any] | None
+    format: Literal["json"] | Wire | None
     keep_alive: str | float | None
     think: bool | Literal["low", "medium", "high"] | None
-    options: dict[str, Any] | None
+    options: Wire | None
 
 
 def is_secret(header: str) -> bool:
