@@ -48,6 +48,13 @@ JOINED = replace(
     turns={1: "t1", 2: "t1"},
 )
 """Its answer broke off, and went on after another message had joined the turn."""
+RESUMED = replace(
+    RIGHT,
+    posts=[Post("here", f"h0007 is half {BROKE_OFF}", id="P1")],
+    requests=[*RIGHT.requests, Request(5, ((1, 1),), (), "h0007")],
+    read={"P1": frozenset(["a0001", "h0007"])},
+)
+"""Its answer had begun, when the process was killed."""
 WRONG = {
     "lost": replace(RIGHT, posts=[], requests=[], spent=frozenset([1])),
     "old and unsaid": replace(RIGHT, sent={1: replace(SENT, age=8 * DAY)}, posts=[], requests=[]),
@@ -75,6 +82,7 @@ WRONG = {
         posts=[Post("here", "a0001v1", id="P1"), Post("here", "older", id="P2")],
         read={"P2": frozenset(["a0001"])},
     ),
+    "overwritten by half of it": replace(RESUMED, whole={"P1": frozenset(["a0001"])}),
     "unsaid, as the half of another place": replace(
         RIGHT,
         posts=[Post("there", f"h0007 {BROKE_OFF}")],
@@ -111,6 +119,7 @@ FINE = {
         read={"P1": frozenset(["h0007"])},
     ),
     "resumed in its place with what joined it": JOINED,
+    "resumed, and broken off": RESUMED,
     "removed, as it was too old to be edited, and all of it stands below": replace(
         JOINED, read={"P0": frozenset(["h0007"])}
     ),

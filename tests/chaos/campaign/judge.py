@@ -69,6 +69,8 @@ class Observation:
     """Messages that Parley says were too old to be offered."""
     read: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Marks that people could read in each of the bot's messages, by its id."""
+    whole: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Those of answers that people could read there to the end."""
     lost_until: int = 0
     """The step at which the last loss of records was over; 0 without one."""
     pressed: frozenset[str] = frozenset()
@@ -225,7 +227,10 @@ def _check_replaced(verdict: Verdict, seen: Observation) -> None:
         verdict.overwritten += [
             f"{mark[1:]}: {mark} stood in {id_}, which says {text[-200:]!r}"
             for mark in sorted(marks.difference(READ.findall(text)))
-            if not (_is_changed(mark, seen) or _goes_on(mark, now, seen))
+            if not (
+                _is_changed(mark, seen)
+                or (mark not in seen.whole.get(id_, ()) and _goes_on(mark, now, seen))
+            )
         ]
 
 
@@ -235,12 +240,14 @@ def _is_changed(mark: str, seen: Observation) -> bool:
     return sent is not None and (bool(sent.deleted) or len(sent.versions) > 1)
 
 
-def _goes_on(half: str, posts: Iterable[Post], seen: Observation) -> bool:
-    """True where one of these says more of a half's own answer.
+def _goes_on(mark: str, posts: Iterable[Post], seen: Observation) -> bool:
+    """True where one of these has more of the same turn's answer.
 
     A turn that goes on answers what joined it meanwhile, too.
     """
-    about = {n for each in seen.requests if each.half == half for n, _ in each.new}
+    begun = mark.startswith("a")
+    about = {n for each in seen.requests if each.half == mark for n, _ in each.new}
+    about |= {int(mark[1:])} & seen.sent.keys() if begun else set()
     turns = {seen.turns[n] for n in about if n in seen.turns}
     about |= {n for n, turn in seen.turns.items() if turn in turns}
     places = {seen.sent[n].place for n in about}

@@ -16,6 +16,8 @@ from tests.chaos.campaign.plan import Breakage
 MARK = re.compile(r"\bm(\d{4})v(\d)(?: (plain|tool|pay|ask|file))?")
 FOREIGN = re.compile(r"<<<foreign (\w+): .*?<<<end of foreign \1>>>", re.DOTALL)
 TOOLS = {"tool": "note", "pay": "pay", "ask": "ask_human"}
+END = "asked."
+"""The last word of an answer."""
 PAUSE = 0.01
 """Seconds between the pieces of an answer."""
 
@@ -106,7 +108,7 @@ class ModelServer:
             await _send(response, {"tool_calls": [{**call, "function": function}]})
         if not wanted:
             said = [f"a{n:04}v{version} " for n, version in shown.marks] or ["nothing "]
-            for piece in [*said, "is ", "what ", "was ", "asked."]:
+            for piece in [*said, "is ", "what ", "was ", END]:
                 await _send(response, {"content": piece})
                 await asyncio.sleep(self._pause)
         await _send(response, {}, "tool_calls" if wanted else "stop")

@@ -15,7 +15,7 @@ from adapters.slack.testing import SlackSimulator
 from tests.chaos.campaign.clock import MovedClock
 from tests.chaos.campaign.discord import DiscordPlatform
 from tests.chaos.campaign.judge import READ, Observation, Sent, judge, unanswered
-from tests.chaos.campaign.model import ModelServer
+from tests.chaos.campaign.model import END, ModelServer
 from tests.chaos.campaign.plan import (
     PEOPLE,
     Advance,
@@ -104,6 +104,7 @@ class Campaign:
     _lost_until: int = 0
     _pressed: set[str] = field(default_factory=set[str])
     _read: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    _whole: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     @property
     def passed(self) -> float:
@@ -244,7 +245,10 @@ class Campaign:
     def _look(self) -> None:
         """See what people can read now."""
         for post in self.platform.posts():
-            self._read.setdefault(post.id, set()).update(READ.findall(post.text))
+            marks = READ.findall(post.text)
+            self._read.setdefault(post.id, set()).update(marks)
+            if END in post.text:
+                self._whole.setdefault(post.id, set()).update(marks)
 
     def _activity(self) -> int:
         return self.platform.activity + len(self.model.requests)
@@ -330,6 +334,7 @@ class Campaign:
             lost_until=self._lost_until,
             pressed=frozenset(self._pressed),
             read={post: frozenset(marks) for post, marks in self._read.items()},
+            whole={post: frozenset(marks) for post, marks in self._whole.items()},
             spent=frozenset(rows),
             bare=frozenset(n for n, (text, why, _) in rows.items() if not _says_why(n, text, why)),
             turns={n: turn for n, (_, _, turn) in rows.items() if turn},
