@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from teams.models._thought_marks import ANY, HARMONY, Mark, Marks
+from teams.models._thought_marks import ANY, HARMONY, THINK, Mark, Marks
 
 _SENTENCE_ENDS = "\n.!?…。"
 _HARMONY_OPENINGS = {mark.opening for mark in HARMONY}
@@ -63,7 +63,7 @@ class ThoughtParser:
         if state != "thought":
             return held
         thought = "".join(self._open) + held
-        if self._certain or (cut and self._mark is None):
+        if self._certain or (cut and not self._before):
             self._thoughts.append(thought)
             return ""
         return f"{self._mark.opening}{thought}" if self._mark else thought
@@ -95,7 +95,9 @@ class ThoughtParser:
             if seen.startswith(mark.opening):
                 if mark in HARMONY and not self.marks.inside:
                     self.marks = Marks(inside=HARMONY)
-                return self._open_thought(mark, seen.removeprefix(mark.opening))
+                # A text may begin with a tag of that name, but not with one of the others.
+                certain = mark is THINK or mark.opening[0] != "<" or mark.opening[1] == "|"
+                return self._open_thought(mark, seen.removeprefix(mark.opening), certain=certain)
         if any(mark.opening.startswith(seen) for mark in starts):
             return False
         if self.marks.opened and not self.separated and not self._thoughts:

@@ -104,10 +104,15 @@ class AzureRuns(WireClient):
 
     @override
     async def _complete(self, asked: Asked) -> HostedResult:
-        body = self._body(await self._request(asked))
+        request = await self._request(asked)
+        body, own = self._body(request), request.own_names
         with self._errors():
             async with Deadline(self._endpoint, self._deadline).limit():
-                return await self._result(await self._wait(await self._start(body)))
+                result = await self._result(await self._wait(await self._start(body)))
+        if not isinstance(result.content, str):
+            for call in result.content:
+                call.name = own.get(call.name, call.name)
+        return result
 
     @override
     async def _stream(self, asked: Asked) -> AsyncGenerator[str | CreateResult, None]:

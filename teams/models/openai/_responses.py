@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -88,6 +89,7 @@ class ResponsesDialect(OpenAIDialect):
         "content_filter": "content_filter",
     }
 
+    legal_id: re.Pattern[str] = re.compile(r"[a-zA-Z0-9_-]{1,64}")
     marks: Marks | None = None
     source: str
     hosted_tools: Callable[[], list[Wire]]

@@ -76,6 +76,8 @@ def test_marked_thoughts_do_not_leak(model: str, text: str, shown: str, thought:
         "In ``a ` b. <think>x</think>`` it stays.",
         "`<think>` begins it.",
         "Well.\n<think>It is never closed.",
+        "<reasoning> is a tag of some models.",
+        "<thought> of it? No.",
         "a < b. <thin air",
         "[THIN",
         "<",
@@ -89,6 +91,7 @@ def test_literal_marks_stay(model: str, text: str):
 
 
 def test_a_thought_that_was_cut_is_no_text():
+    assert read("<reasoning>Hm, six", "m", 3, cut=True) == ("", "Hm, six")
     assert read("Hm, six is", "deepseek-r1", 3, cut=True) == ("", "Hm, six is")
     assert read("Well.\n<think>Hm", "qwen3", 3, cut=True) == ("Well.\n<think>Hm", "")
 

@@ -19,6 +19,7 @@ from teams.base import TaskResult
 from teams.core import CancellationToken, Image
 from teams.messages import MultiModalMessage, TextMessage, ToolCallExecutionEvent
 from teams.models import BadAnswer, ModelError, ModelTimeout, ModelUnavailable, RequestUsage
+from teams.tools import FunctionTool
 from tests.fakes.azure_agents import FakeAzureAgents
 
 PIXEL = (
@@ -85,6 +86,15 @@ async def test_a_function_runs_here_and_its_result_goes_to_the_same_run() -> Non
     assert service.outputs == [[{"tool_call_id": "c1", "output": "3"}]]
     [run] = service.runs
     assert [tool["type"] for tool in run["tools"]] == ["code_interpreter", "function"]
+
+
+async def test_a_function_may_have_a_name_that_the_service_does_not_take() -> None:
+    service = FakeAzureAgents({"calls": [("c1", "add_up", '{"a": 1, "b": 2}')]}, {"text": "Three."})
+    async with service, project(service) as client:
+        tool = FunctionTool(add, "Adds.", name="add.up")
+        result = await make(client, tool).run(task="1 + 2?")
+    assert result.messages[-1].to_text() == "Three."
+    assert service.outputs == [[{"tool_call_id": "c1", "output": "3"}]]
 
 
 async def test_images_go_out_and_come_back() -> None:
