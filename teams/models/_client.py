@@ -13,7 +13,7 @@ from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -36,6 +36,16 @@ BYTES_PER_TOKEN = 4
 
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "num_predict")
 """Names of the providers' argument that limits an answer."""
+
+
+class Asking(TypedDict, total=False):
+    """The arguments of `create` besides the messages, to pass on."""
+
+    tools: Sequence[Tool | ToolSchema]
+    tool_choice: ToolChoice
+    json_output: bool | type[BaseModel] | None
+    extra_create_args: Mapping[str, object]
+    cancellation_token: CancellationToken | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,21 +6,20 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from functools import cached_property, partial
-from typing import Annotated, Any, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, TypeAlias, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
-from teams._base.cancellation import CancellationToken
 from teams._base.threads import in_daemon_thread
 from teams._components.component import Component, ComponentModel, is_component_instance
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.cache_store._base import CacheStore, InMemoryStore
-from teams.models._client import ChatCompletionClient, ToolChoice
+from teams.models._client import Asking, ChatCompletionClient
 from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage
 
 CHAT_CACHE_VALUE_TYPE: TypeAlias = CreateResult | list[str | CreateResult]
@@ -62,58 +61,28 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         self._saved = RequestUsage(prompt_tokens=0, completion_tokens=0)
 
     @override
-    async def create(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: ToolChoice = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, object] = {},
-        cancellation_token: CancellationToken | None = None,
-    ) -> CreateResult:
+    async def create(self, messages: Sequence[LLMMessage], **asked: Unpack[Asking]) -> CreateResult:
         """The remembered answer, or the client's."""
-        key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
+        key = self._key(messages, asked)
         if (found := await self._load_value(key)) is not None:
             return self._count_usage(found[-1])
-        result = await self._client.create(
-            messages,
-            tools=tools,
-            tool_choice=tool_choice,
-            json_output=json_output,
-            extra_create_args=extra_create_args,
-            cancellation_token=cancellation_token,
-        )
+        result = await self._client.create(messages, **asked)
         await self._store_value(key, result)
         return result
 
     @override
     async def create_stream(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: ToolChoice = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, object] = {},
-        cancellation_token: CancellationToken | None = None,
+        self, messages: Sequence[LLMMessage], **asked: Unpack[Asking]
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the stored answer's pieces, or the client's; complete answers are stored."""
-        key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
+        key = self._key(messages, asked)
         if (found := await self._load_value(key)) is not None:
             *pieces, result = found
             for piece in pieces:
                 yield piece
             yield self._count_usage(result)
             return
-        stream = self._client.create_stream(
-            messages,
-            tools=tools,
-            tool_choice=tool_choice,
-            json_output=json_output,
-            extra_create_args=extra_create_args,
-            cancellation_token=cancellation_token,
-        )
+        stream = self._client.create_stream(messages, **asked)
         pieces = list[str | CreateResult]()
         async with aclosing(stream):
             async for piece in stream:
@@ -184,23 +153,15 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         self._saved += found.usage
         return found.model_copy(update={"cached": True})
 
-    def _key(
-        self,
-        messages: Sequence[LLMMessage],
-        tools: Sequence[Tool | ToolSchema],
-        tool_choice: ToolChoice,
-        json_output: bool | type[BaseModel] | None,
-        extra_create_args: Mapping[str, object],
-    ) -> str:
+    def _key(self, messages: Sequence[LLMMessage], asked: Asking) -> str:
+        choice, form = asked.get("tool_choice", "auto"), asked.get("json_output")
         request = {
             "client": self._identity,
             "messages": [message.model_dump(mode="json") for message in messages],
-            "tools": [_schema(tool) for tool in tools],
-            "tool_choice": tool_choice if isinstance(tool_choice, str) else _schema(tool_choice),
-            "json_output": json_output.model_json_schema()
-            if isinstance(json_output, type)
-            else json_output,
-            "extra": dict(extra_create_args),
+            "tools": [_schema(tool) for tool in asked.get("tools", ())],
+            "tool_choice": choice if isinstance(choice, str) else _schema(choice),
+            "json_output": form.model_json_schema() if isinstance(form, type) else form,
+            "extra": dict(asked.get("extra_create_args", {})),
         }
         text = json.dumps(request, sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, Unpack, runtime_checkable
 
 from pydantic import BaseModel, Field
 from typing_extensions import override
 
-from teams._base.cancellation import CancellationToken
 from teams._components.component import Component, ComponentModel
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.models._client import MODEL_WATCH, ChatCompletionClient, ToolChoice
+from teams.models._client import MODEL_WATCH, Asking, ChatCompletionClient
 from teams.models._course import Course, Member
 from teams.models._errors import BadAnswer, ModelError
 from teams.models._outgoing import lacking
@@ -108,29 +107,13 @@ class FallbackChatCompletionClient(
         return _label(self._clients[0])
 
     @override
-    async def create(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: ToolChoice = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, object] = {},
-        cancellation_token: CancellationToken | None = None,
-    ) -> CreateResult:
+    async def create(self, messages: Sequence[LLMMessage], **asked: Unpack[Asking]) -> CreateResult:
         """The answer of the first model that is available."""
-        course = self._course(messages, tools, json_output)
+        course = self._course(messages, asked)
         while True:
-            client = await course.client(cancellation_token)
+            client = await course.client(asked.get("cancellation_token"))
             try:
-                result = await client.create(
-                    messages,
-                    tools=tools,
-                    tool_choice=tool_choice,
-                    json_output=json_output,
-                    extra_create_args=extra_create_args,
-                    cancellation_token=cancellation_token,
-                )
+                result = await client.create(messages, **asked)
                 _refuse_empty(result, client)
             except ModelError as error:
                 course.failed(error)
@@ -139,28 +122,14 @@ class FallbackChatCompletionClient(
 
     @override
     async def create_stream(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: ToolChoice = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, object] = {},
-        cancellation_token: CancellationToken | None = None,
+        self, messages: Sequence[LLMMessage], **asked: Unpack[Asking]
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the answer of the first model that begins one."""
-        course = self._course(messages, tools, json_output)
+        course = self._course(messages, asked)
         while True:
-            client = await course.client(cancellation_token)
+            client = await course.client(asked.get("cancellation_token"))
             begun = False
-            stream = client.create_stream(
-                messages,
-                tools=tools,
-                tool_choice=tool_choice,
-                json_output=json_output,
-                extra_create_args=extra_create_args,
-                cancellation_token=cancellation_token,
-            )
+            stream = client.create_stream(messages, **asked)
             try:
                 async with aclosing(stream):
                     async for piece in stream:
@@ -229,21 +198,10 @@ class FallbackChatCompletionClient(
     def model_info(self) -> ModelInfo:
         return self._clients[0].model_info
 
-    def _course(
-        self,
-        messages: Sequence[LLMMessage],
-        tools: Sequence[Tool | ToolSchema],
-        json_output: bool | type[BaseModel] | None,
-    ) -> Course:
+    def _course(self, messages: Sequence[LLMMessage], asked: Asking) -> Course:
         first, *others = self._members
-        able = [
-            first,
-            *(
-                each
-                for each in others
-                if not lacking(each.client.model_info, messages, tools, json_output)
-            ),
-        ]
+        needs = messages, asked.get("tools", ()), asked.get("json_output")
+        able = [first, *(each for each in others if not lacking(each.client.model_info, *needs))]
         now = self._clock()
         in_order = sorted(able, key=lambda each: each.rests_until > now)
         return Course(

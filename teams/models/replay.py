@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from pydantic import BaseModel
 
@@ -12,7 +12,7 @@ from teams._base.tool_call import FunctionCall
 from teams._components.component import Component
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.models._client import ChatCompletionClient, ToolChoice
+from teams.models._client import Asking, ChatCompletionClient, ToolChoice
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResult,
@@ -107,24 +107,10 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         return self._result(answer, self.count_tokens(messages))
 
     async def create_stream(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: ToolChoice = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, object] = {},
-        cancellation_token: CancellationToken | None = None,
+        self, messages: Sequence[LLMMessage], **asked: Unpack[Asking]
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the next answer's words with their white space, then the answer."""
-        result = await self.create(
-            messages,
-            tools=tools,
-            tool_choice=tool_choice,
-            json_output=json_output,
-            extra_create_args=extra_create_args,
-            cancellation_token=cancellation_token,
-        )
+        result = await self.create(messages, **asked)
         if isinstance(result.content, str) and result.content:
             for word in _BEFORE_A_WORD.split(result.content):
                 yield word
