@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel
@@ -51,9 +52,12 @@ class DiskCacheStore(CacheStore[T], Component[DiskCacheStoreConfig]):
     @override
     def _from_config(cls, config: DiskCacheStoreConfig) -> Self:
         try:
-            return cls(Cache(config.directory))
+            cache = Cache(config.directory)
         except sqlite3.Error as error:
             raise ValueError(f"The cache in {config.directory!r} can't be used: {error}") from error
+        store = cls(cache)
+        weakref.finalize(store, cache.close)  # nobody else knows it
+        return store
 
 
 __all__ = ["DiskCacheStore", "DiskCacheStoreConfig"]
