@@ -75,6 +75,9 @@ REMEMBERED: dict[Memory, Row] = {
     ("slack/connection/web_api.py", "_lost"): Row("workspace", "another token"),
     ("slack/inbound/drafts.py", "_members"): Row("workspace", "five minutes, of Slack's refusals"),
     ("slack/inbound/drafts.py", "_people"): Row("person", "five minutes"),
+    ("slack/inbound/missed_messages.py", "_cards"): Row(
+        "thread", "at once: a card that is not there offers nothing"
+    ),
     ("slack/inbound/place_names.py", "_asked"): Row("channel", "a day; a minute if it may change"),
     ("slack/inbound/read_rates.py", "calls"): Row("rate limit", "the next refusal"),
     ("slack/inbound/read_rates.py", "closed"): Row("rate limit", "Slack's seconds"),

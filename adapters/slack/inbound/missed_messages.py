@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -44,6 +45,8 @@ NOT_TAKEN = "I could not accept any of these messages."
 ANSWERED = "I was away when {count} written here. I am answering now."
 REST = "I could not read all messages from the time when I was away. Should I continue?"
 BUTTON = action_id("missed")
+MOST_CARDS = 1000
+"""Threads whose last card is known."""
 
 
 class MissedMessages:
@@ -66,6 +69,8 @@ class MissedMessages:
         self._fetching = fetching
         self._replies = replies
         self._clock = clock
+        self._cards: dict[ConversationKey, tuple[float, float]] = {}
+        """From when to when messages of a thread are on its last card."""
 
     async def wanted(
         self, said: Payload, team: str, channel: str, *, joined: bool = False
@@ -138,15 +143,34 @@ class MissedMessages:
         return message.event == "message" and self._host.is_command(message.text)
 
     async def offer(self, key: ConversationKey, first: str, count: int) -> MissedOutcome:
-        """Post a thread's card that offers an answer, from `first` on.
+        """Post one card that offers an answer from `first` on.
 
-        "refused" where Slack takes none. Raises GatewayError if it may be posted later.
+        A root is met in its channel and, side by side, in its thread. "refused" where Slack takes
+        none. Raises GatewayError if it may be posted later.
         """
+        begin, end = self._cards.get(key, (0.0, 0.0))
+        if begin <= float(first) < end:
+            return "offer"
+        self._cards[key] = (float(first), math.inf)
+        try:
+            outcome, card = await self._post_card(key, first, count)
+        except BaseException:
+            self._cards.pop(key, None)
+            raise
+        self._cards[key] = (float(first), card)
+        while len(self._cards) > MOST_CARDS:
+            del self._cards[next(iter(self._cards))]
+        return outcome
+
+    async def _post_card(
+        self, key: ConversationKey, first: str, count: int
+    ) -> tuple[MissedOutcome, float]:
+        """Post the card; its time, or 0 for a refused one."""
         text = MISSED.format(count=_count_text(count))
         blocks = _card(text, f"{float(first) - 0.000001:.6f}")
         while True:
             try:
-                await self._calls.write(
+                posted = await self._calls.write(
                     key.workspace,
                     "chat.postMessage",
                     channel=key.channel,
@@ -162,8 +186,8 @@ class MissedMessages:
                     raise
                 LOG.warning("an answer to missed messages was not offered: %s", error)
                 self._host.remark(PLATFORM, UNOFFERED.format(why=error))
-                return "refused"
-            return "offer"
+                return "refused", 0.0
+            return "offer", float(ts_at(posted, "ts") or "0")
 
     async def answer(self, draft: Draft, after: str) -> str:
         """Hand in the missed messages of a thread; a reply if any."""
