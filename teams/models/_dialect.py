@@ -62,6 +62,8 @@ class Dialect(ABC):
     """Names of tools that the provider takes."""
     legal_id: re.Pattern[str] = re.compile(r"[a-zA-Z0-9_-]{1,40}")
     """Ids of calls that the provider takes."""
+    alternates: bool = False
+    """The model takes messages of people and its own in turns alone."""
     marks: Marks | None = field(default_factory=Marks)
     """Marks of the reasoning within the text; None where it never stands there."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby
 
 from pydantic import BaseModel
 
@@ -15,7 +16,7 @@ from teams.models._conversation import one_system_message
 from teams.models._dialect import Dialect, Request
 from teams.models._past_calls import PastCalls
 from teams.models._tool_forms import ToolNames, fitting
-from teams.models._types import LLMMessage, ModelInfo, UserMessage
+from teams.models._types import AssistantMessage, LLMMessage, ModelInfo, UserMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ def outgoing(dialect: Dialect, asked: Asked) -> Request:
     names = ToolNames(dialect.legal_name, (tool["name"] for tool in tools))
     past = PastCalls(legal_id=dialect.legal_id, name=names.sent)
     messages = past.settle(messages)
+    if dialect.alternates:
+        messages = [*chain.from_iterable(_one_of(group) for _, group in groupby(messages, _side))]
     tools, left_out = _fitting_tools(tools, names)
     return Request(
         messages=messages,
@@ -57,6 +60,34 @@ def outgoing(dialect: Dialect, asked: Asked) -> Request:
         stream=asked.stream,
         include_usage=asked.include_usage,
     )
+
+
+def _side(message: LLMMessage) -> object:
+    """The speaker, for messages that may become one; else the message."""
+    is_text = isinstance(message, AssistantMessage) and isinstance(message.content, str)
+    return type(message) if is_text or isinstance(message, UserMessage) else id(message)
+
+
+def _one_of(group: Iterable[LLMMessage]) -> list[LLMMessage]:
+    """The messages of one side as one, with the names of people."""
+    first, *others = said = list(group)
+    if not others:
+        return said
+    if not isinstance(first, UserMessage):
+        return [AssistantMessage(content="\n\n".join(map(_text, said)), source="")]
+    parts = [part for each in said if isinstance(each, UserMessage) for part in _parts(each)]
+    texts = [part for part in parts if isinstance(part, str)]
+    content = "\n\n".join(texts) if len(texts) == len(parts) else parts
+    return [UserMessage(content=content, source=first.source)]
+
+
+def _parts(message: UserMessage) -> list[str | Image]:
+    parts = [message.content] if isinstance(message.content, str) else message.content
+    return [f"{message.source} said:", *parts]
+
+
+def _text(message: LLMMessage) -> str:
+    return str(message.content)
 
 
 def _fitting_tools(

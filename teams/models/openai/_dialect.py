@@ -30,6 +30,11 @@ _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 """Mistral's servers say so, and vLLM's templates (github.com/vllm-project/vllm/issues/9019)."""
 
 
+_ALTERNATING = re.compile(r"gemma-?[123]?\b|llama-?2\b|mi[sx]tral-\d+x?\d*b", re.IGNORECASE)
+"""Templates say "Conversation roles must alternate": see google/gemma-2-9b-it and
+mistralai/Mistral-7B-Instruct-v0.3 on huggingface.co."""
+
+
 @dataclass(kw_only=True)
 class OpenAIDialect(Dialect):
     """The form for one model; `create_args` go with every request."""
@@ -57,6 +62,7 @@ class OpenAIDialect(Dialect):
         )
         if ModelFamily.is_mistral(self.info["family"]):
             self.legal_id = _MISTRAL_ID
+        self.alternates = bool(_ALTERNATING.search(str(self.create_args.get("model"))))
         limits = self.create_args
         self.answer_limit = limits.get("max_completion_tokens") or limits.get("max_tokens")
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from teams.models import SystemMessage, UserMessage
+from teams.models import AssistantMessage, SystemMessage, UserMessage
+from teams.models.openai._dialect import OpenAIDialect
 from teams.tools import FunctionTool, ToolSchema
 from tests.fakes.drafts import ABLE
 from tests.fakes.wire import HELLO, WireServer
@@ -51,3 +52,21 @@ async def test_system_messages_apart_are_refused_by_a_model_that_takes_one(kind:
     told, said = SystemMessage(content="Be kind."), UserMessage(content="Hi", source="user")
     with pytest.raises(ValueError, match="one system message"):
         await client.create([told, said, told])
+
+
+@pytest.mark.parametrize("model", ["google/gemma-2-9b-it", "mistralai/Mistral-7B-Instruct-v0.3"])
+async def test_sides_take_turns_where_a_template_wants_it(model: str):
+    answer = '{"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}'
+    server = WireServer("openai", *[answer] * 2)
+    ann, bob = (UserMessage(content=f"I am {name}.", source=name) for name in ("ann", "bob"))
+    own = AssistantMessage(content="Hello.", source="me")
+    messages = [SystemMessage(content="Be kind."), ann, bob, own, own, ann]
+    await server.client(OpenAIDialect(info=ABLE, create_args={"model": model})).create(messages)
+    assert [(each["role"], each["content"]) for each in server.requests[0]["messages"]] == [
+        ("system", "Be kind."),
+        ("user", "ann said:\n\nI am ann.\n\nbob said:\n\nI am bob."),
+        ("assistant", "Hello.\n\nHello."),
+        ("user", "I am ann."),
+    ]
+    await server.client().create(messages)
+    assert len(server.requests[1]["messages"]) == len(messages)
