@@ -346,7 +346,7 @@ class ModelSilent(_Event):
 
 
 def _span(seconds: float) -> str:
-    return f"{seconds / 60:.0f} minutes" if round(seconds / 60) > 1 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds // 60 > 1 else f"{seconds:.0f} s"
 
 
 @value

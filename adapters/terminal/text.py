@@ -188,7 +188,12 @@ def thread_title(thread: ThreadInfo) -> str:
     return one_line(sanitize(thread.title or thread.preview)) or "New thread"
 
 
+def quoted_title(thread: ThreadInfo) -> str:
+    """The thread's title for a sentence."""
+    return f"“{shorten(thread_title(thread), 40)}”"
+
+
 def deletion_notice(thread: ThreadInfo) -> str:
     """A notice of a deletion that can still be undone."""
-    title = shorten(thread_title(thread), 40)
-    return f"“{title}” is deleted in 10 seconds, with its messages and files. ctrl+s, u: undo."
+    title = quoted_title(thread)
+    return f"{title} is deleted in 10 seconds, with its messages and files. ctrl+s, u: undo."

@@ -14,7 +14,7 @@ LOG = logging.getLogger("gateway")
 
 LOOK = 1.0
 """Seconds between two looks."""
-STEPS = (30.0, 120.0, 180.0, 240.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
+STEPS = (30.0, 60.0, 90.0, 120.0, 180.0, 240.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
 """Seconds of silence after which people are told how long it lasts."""
 
 

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from adapters.terminal.errors import notify_errors
 from adapters.terminal.place import OWN, list_place, platform_name, waits
-from adapters.terminal.text import deletion_notice, format_age, thread_title
+from adapters.terminal.text import deletion_notice, format_age, quoted_title, thread_title
 from adapters.terminal.widgets.dialogs import InputDialog
 from adapters.terminal.widgets.overlay import Options, Overlay, ask
 
@@ -141,6 +141,8 @@ class ThreadList(Vertical):
         if kept := self._conversation.deletions.undo():
             await self.refresh_threads()
             self._draw(kept)
+            if marked := self._marked():
+                self.notify(f"{quoted_title(marked)} is kept.", markup=False)
         else:
             self.notify("There is nothing to undo.", markup=False)
 

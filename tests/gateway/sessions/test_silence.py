@@ -53,6 +53,11 @@ async def test_a_tool_that_takes_long_is_no_models_silence(tmp_path: Path) -> No
     assert not of(ModelSilent, events)
 
 
+def test_each_step_of_the_first_minutes_has_words_of_its_own() -> None:
+    words = [silent(step).text.rpartition("for ")[2] for step in silence.STEPS[:6]]
+    assert words == ["30 s.", "60 s.", "90 s.", "2 minutes.", "3 minutes.", "4 minutes."]
+
+
 def silent(seconds: float, *, over: bool = False) -> ModelSilent:
     return ModelSilent(thread="", seconds=seconds, over=over)
 

@@ -381,7 +381,7 @@ async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path
         await chat.until_shown("“Plums” is deleted")
         await chat.until(lambda: "1m Plums" not in chat.text())
         await chat.press("u")
-        await chat.until_shown("1m Plums")
+        await chat.until_shown("1m Plums", "“Plums” is kept")
         chat.clock.advance(UNDO)
         assert "b" in client.all
         await chat.press("delete")
