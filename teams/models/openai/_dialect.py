@@ -49,6 +49,9 @@ class OpenAIDialect(Dialect):
     prompt_counts: ClassVar[Sequence[str]] = ("prompt_tokens",)
     completion_count: ClassVar[str] = "completion_tokens"
 
+    # Kimi's own ids are "functions.weather:0" (huggingface.co/moonshotai/Kimi-K2-Instruct), and
+    # OpenAI refuses long ones (github.com/camel-ai/camel/issues/2215).
+    legal_id: re.Pattern[str] = re.compile(r"\S{1,40}")
     create_args: Wire = field(default_factory=dict[str, object])
     name_field: bool = True
     name_prefixes: bool = False

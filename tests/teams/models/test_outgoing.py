@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from teams.models import AssistantMessage, SystemMessage, UserMessage
+from teams.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    SystemMessage,
+    UserMessage,
+)
 from teams.models.openai._dialect import OpenAIDialect
 from teams.tools import FunctionTool, ToolSchema
 from tests.fakes.drafts import ABLE
@@ -70,3 +76,18 @@ async def test_sides_take_turns_where_a_template_wants_it(model: str):
     ]
     await server.client().create(messages)
     assert len(server.requests[1]["messages"]) == len(messages)
+
+
+async def test_what_is_left_out_is_noted_once(caplog: pytest.LogCaptureFixture):
+    answer = '{"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}'
+    server = WireServer("openai", *[answer] * 3)
+    client = server.client()
+    orphan = FunctionExecutionResult(content="3", name="add", call_id="c1")
+    messages = [FunctionExecutionResultMessage(content=[orphan]), *HELLO]
+    for _ in range(2):
+        await client.create(messages)
+    await client.create(messages, tools=[NOTE, NOTE])
+    assert [each.getMessage() for each in caplog.records if each.name == "teams"] == [
+        "A result of 'add' is left out, without its call, of a request to the model m.",
+        "A second tool 'note' is left out, of a request to the model m.",
+    ]

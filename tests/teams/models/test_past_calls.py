@@ -88,6 +88,13 @@ def test_made_ids_are_the_same_in_the_next_request_and_those_that_mistral_takes(
     assert all(len(each) == len("abcDEF123") and each.isalnum() for each in ids)
 
 
+def test_ids_that_the_server_gave_stay():
+    past = [*HELLO, *turn("functions.weather:0"), *turn("call_1")]
+    sent = body(DIALECTS["openai"](), *past)["messages"]
+    ids = [message["tool_call_id"] for message in sent if message["role"] == "tool"]
+    assert ids == ["functions.weather:0", "call_1"]
+
+
 @pytest.mark.parametrize(
     ("text", "read"),
     [
