@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import contextmanager, suppress
+from math import inf
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -53,7 +54,8 @@ class World:
         self._made: list[OpenAIChatCompletionClient | AsyncOpenAI] = []
         self._before = 0
         self.patience: float | None = None
-        """Seconds that an answer may take of clients made now, where it is not the usual time."""
+        """Seconds of silence that clients made now bear, where it is not the usual time."""
+        self.words = 0
 
     @property
     def openai(self) -> AsyncOpenAI:
@@ -71,9 +73,10 @@ class World:
         """Answer the next requests; True if clients made meanwhile lack patience."""
         self.server.script_anew(*answers)
         self._before = len(self.server.requests)
-        endless = any(isinstance(e, Fault) and e.kind in ("hang", "ping") for e in answers)
-        self.patience = 0.05 if endless else None
-        yield endless
+        endless = [e for e in answers if isinstance(e, Fault) and e.kind in ("hang", "ping")]
+        self.patience = 0.2 if endless else None
+        self.words = max((e.after for e in endless), default=0)
+        yield bool(endless)
         self.patience = None
 
     def client(self) -> OpenAIChatCompletionClient:
@@ -107,8 +110,17 @@ async def world(openai_server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> A
     made = World(openai_server)
 
     class OwnDeadline(Deadline):
+        """Ends soon after the last word that comes, however long that took."""
+
         def __init__(self, endpoint: ModelEndpoint, seconds: float) -> None:
-            super().__init__(endpoint, made.patience or seconds)
+            super().__init__(endpoint, 0.5 if made.patience else seconds)
+            self._left = made.words if made.patience else inf
+
+        def resume(self, since: float) -> None:
+            super().resume(since)
+            self._left -= 1
+            if not self._left:
+                self._ends = self._now() + 0.02
 
     monkeypatch.setattr(_wire, "Deadline", OwnDeadline)
     yield made
