@@ -44,8 +44,10 @@ from gateway.surface import PlatformUnreachable
 LOG = logging.getLogger("adapters.slack")
 
 MARK_EVERY = 30.0
+LOOKS = 6
+"""Looks in that time whether the process stood still: it may do so again at any moment."""
 FROZEN = 20.0
-"""Seconds by which such a look may be late: after more, the process stood still meanwhile."""
+"""Seconds by which such a look may be late: after more, it stood still meanwhile."""
 MINUTE = 60.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
@@ -301,11 +303,13 @@ class _Service:
         """
         now = self._clock.time()
         while True:
-            looked = now
-            await asyncio.sleep(MARK_EVERY)
-            now = self._clock.time()
-            if now - looked > MARK_EVERY + FROZEN:
-                self._note_failure(looked)
+            for _ in range(LOOKS):
+                looked = now
+                await asyncio.sleep(MARK_EVERY / LOOKS)
+                now = self._clock.time()
+                if now - looked > MARK_EVERY / LOOKS + FROZEN:
+                    self._note_failure(looked)
+                    break
             connected = self._sockets is None or self._sockets.open_count > 0
             if self._sockets is None:
                 self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything

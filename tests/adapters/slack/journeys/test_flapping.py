@@ -238,9 +238,13 @@ async def test_what_slacks_last_try_could_not_store_is_found_by_when_it_was_writ
         await flapping.all_heard()
 
 
+@pytest.mark.parametrize("mark_every", [LOOK_EVERY, 30.0])
 async def test_a_process_that_stood_still_looks_for_what_was_said_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark_every: float
 ) -> None:
+    """At once, not only at the next mark."""
+    monkeypatch.setattr(adapter, "MARK_EVERY", mark_every)
+    monkeypatch.setattr(adapter, "LOOKS", round(mark_every / LOOK_EVERY))
     async with SlackSimulator(rates=False) as slack, link(slack, tmp_path) as flapping:
         await flapping.wait(400)
         monkeypatch.setattr(adapter, "FROZEN", 20.0)
