@@ -14,8 +14,7 @@ from teams._tools.schema import ToolSchema
 from teams.models._draft import Draft
 from teams.models._thought import ThoughtParser
 from teams.models._thought_marks import Marks
-from teams.models._tokens import Wire
-from teams.models._types import FinishReasons, LLMMessage, ModelInfo
+from teams.models._types import FinishReasons, LLMMessage, ModelInfo, Wire
 
 Json: TypeAlias = Mapping[str, Any]
 

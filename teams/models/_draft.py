@@ -10,12 +10,12 @@ from teams._base.tool_call import FunctionCall
 from teams.models._edge import arguments_text, reported_usage
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
 from teams.models._thought import ThoughtParser
-from teams.models._tokens import Wire
 from teams.models._types import (
     ChatCompletionTokenLogprob,
     CreateResult,
     FinishReasons,
     HostedResult,
+    Wire,
 )
 
 CUT = "The answer was cut at the token limit before it said anything"

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from teams._base.telemetry import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent, events
 from teams.models._endpoint import ModelEndpoint
 from teams.models._errors import BadAnswer, ModelError, ModelTimeout
-from teams.models._tokens import Wire
-from teams.models._types import CreateResult
+from teams.models._types import CreateResult, Wire
 
 PieceT = TypeVar("PieceT", str, bytes)
 

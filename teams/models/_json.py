@@ -15,8 +15,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 
 from teams._base.construct import CompactFactory, set_slot
-from teams.models._tokens import Wire
-from teams.models._types import AssistantMessage, LLMMessage, UserMessage
+from teams.models._types import AssistantMessage, LLMMessage, UserMessage, Wire
 
 _LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage, config=ConfigDict(defer_build=True))
 

@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
-Wire: TypeAlias = dict[str, Any]
+from teams.models._types import Wire
 
 MESSAGE_TOKENS = 3
 """Tokens of each message's frame."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from teams._tools.schema import ToolSchema
-from teams.models._tokens import Wire
+from teams.models._types import Wire
 
 _FORBIDDEN = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST = 64

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from teams.models._endpoint import ModelEndpoint
 from teams.models._exchange import Deadline, closing_response, parse_json
-from teams.models._tokens import Wire
+from teams.models._types import Wire
 
 if TYPE_CHECKING:
     import httpx

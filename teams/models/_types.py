@@ -10,6 +10,9 @@ from typing_extensions import TypedDict
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
 
+Wire: TypeAlias = dict[str, Any]
+"""JSON as a provider sends or takes it."""
+
 FinishReasons: TypeAlias = Literal["stop", "length", "function_calls", "content_filter", "unknown"]
 
 

@@ -30,9 +30,8 @@ from teams.models._exchange import (
 from teams.models._outgoing import Asked, outgoing, schemas_of
 from teams.models._settings import DEADLINE_SECONDS
 from teams.models._structured import second_request
-from teams.models._tokens import Wire
 from teams.models._transport import END, Transport
-from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage
+from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage, Wire
 
 logger = logging.getLogger("teams")
 

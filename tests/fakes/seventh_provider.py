@@ -25,8 +25,9 @@ from teams.models._dialect import Dialect, Json, Request, fields_of, objects_of
 from teams.models._draft import Draft
 from teams.models._endpoint import ModelEndpoint
 from teams.models._errors import BadAnswer
-from teams.models._tokens import Wire, request_tokens
+from teams.models._tokens import request_tokens
 from teams.models._transport import EventLines, HttpTransport
+from teams.models._types import Wire
 from teams.models._wire import WireClient
 from teams.tools import ToolSchema
 

@@ -22,13 +22,13 @@ from teams.models._errors import BadAnswer, ModelError, ModelTimeout, ModelUnava
 from teams.models._exchange import Deadline
 from teams.models._hosted import ABLE, parts_of, ran_there, since_last_of
 from teams.models._outgoing import Asked
-from teams.models._tokens import Wire
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     HostedResult,
     UserMessage,
+    Wire,
 )
 from teams.models._wire import WireClient
 from teams.models.openai._dialect import OpenAIDialect

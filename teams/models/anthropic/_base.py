@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from teams.models._settings import DEADLINE_SECONDS, choose_model_info
-from teams.models._tokens import Wire
 from teams.models._transport import EventLines, SdkTransport
-from teams.models._types import ModelCapabilities, ModelInfo
+from teams.models._types import ModelCapabilities, ModelInfo, Wire
 from teams.models._wire import WireClient
 from teams.models.anthropic._catalog import ClaudeModel, known_model
 from teams.models.anthropic._dialect import AnthropicDialect

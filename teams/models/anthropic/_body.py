@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from teams.models._tokens import Wire
+from teams.models._types import Wire
 from teams.models.anthropic._signed import THINKING
 
 ANSWER_TOOL = "structured_answer"

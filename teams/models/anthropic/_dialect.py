@@ -15,8 +15,8 @@ from teams.models._edge import arguments_text
 from teams.models._errors import BadAnswer
 from teams.models._past_calls import arguments_object
 from teams.models._thought_marks import Marks
-from teams.models._tokens import Wire, request_tokens
-from teams.models._types import FinishReasons, LLMMessage
+from teams.models._tokens import request_tokens
+from teams.models._types import FinishReasons, LLMMessage, Wire
 from teams.models.anthropic._body import ANSWER_TOOL, ask_for_json, mark_for_cache, settle_thinking
 from teams.models.anthropic._catalog import ClaudeModel
 from teams.models.anthropic._request import Turns, tool_arguments

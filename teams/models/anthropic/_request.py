@@ -11,7 +11,6 @@ from teams._base.tool_call import FunctionCall
 from teams._tools.schema import ToolSchema
 from teams.models._dialect import Request
 from teams.models._past_calls import arguments_object
-from teams.models._tokens import Wire
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResult,
@@ -19,6 +18,7 @@ from teams.models._types import (
     LLMMessage,
     SystemMessage,
     UserMessage,
+    Wire,
 )
 from teams.models.anthropic._signed import SignedAnswers
 

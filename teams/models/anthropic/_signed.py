@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from teams._base.tool_call import FunctionCall
 from teams.models._past_calls import arguments_object
-from teams.models._tokens import Wire
+from teams.models._types import Wire
 
 THINKING = ("thinking", "redacted_thinking")
 

@@ -20,8 +20,7 @@ from teams._base.bounded.clients import http_client
 from teams.models._dialect import Request
 from teams.models._outgoing import Asked
 from teams.models._settings import answer_bounds, http_timeout, whole_deadline
-from teams.models._tokens import Wire
-from teams.models._types import ModelInfo
+from teams.models._types import ModelInfo, Wire
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._entra import entra_token
 

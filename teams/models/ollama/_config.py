@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, field_serializer, model_validator
 from typing_extensions import TypedDict
 
-from teams.models._tokens import Wire
-from teams.models._types import ModelCapabilities, ModelInfo
+from teams.models._types import ModelCapabilities, ModelInfo, Wire
 
 PORT = 11434
 

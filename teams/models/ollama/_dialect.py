@@ -12,8 +12,8 @@ from teams._tools.schema import ToolSchema
 from teams.models._dialect import Dialect, Json, Request, fields_of, objects_of
 from teams.models._draft import Draft
 from teams.models._errors import BadAnswer
-from teams.models._tokens import Wire, request_tokens
-from teams.models._types import FinishReasons, LLMMessage
+from teams.models._tokens import request_tokens
+from teams.models._types import FinishReasons, LLMMessage, Wire
 from teams.models.ollama._config import CreateArgumentsConfigModel
 from teams.models.ollama._request import wire_format, wire_messages, wire_schemas, wire_tools
 

@@ -12,13 +12,13 @@ from teams._base.tool_call import FunctionCall
 from teams._tools.schema import ToolSchema
 from teams.models._dialect import Request
 from teams.models._past_calls import arguments_object
-from teams.models._tokens import Wire
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
     LLMMessage,
     SystemMessage,
     UserMessage,
+    Wire,
 )
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from teams.models._settings import DEADLINE_SECONDS, choose_model_info
 from teams.models._thought_marks import marks_of
-from teams.models._tokens import Wire
 from teams.models._transport import SdkTransport
-from teams.models._types import ModelCapabilities, ModelInfo
+from teams.models._types import ModelCapabilities, ModelInfo, Wire
 from teams.models._wire import WireClient
 from teams.models.openai._catalog import known_model
 from teams.models.openai._dialect import OpenAIDialect

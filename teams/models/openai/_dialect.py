@@ -16,13 +16,14 @@ from typing_extensions import override
 from teams._tools.schema import ToolSchema
 from teams.models._dialect import Dialect, Json, Request, fields_of, objects_of
 from teams.models._draft import Draft
-from teams.models._tokens import Wire, request_tokens
+from teams.models._tokens import request_tokens
 from teams.models._types import (
     ChatCompletionTokenLogprob,
     FinishReasons,
     LLMMessage,
     ModelFamily,
     TopLogprob,
+    Wire,
 )
 from teams.models.openai._request import Messages, response_format, tool_choice, tool_definitions
 

@@ -13,7 +13,6 @@ from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
 from teams._tools.schema import ToolSchema
 from teams.models._dialect import Request
-from teams.models._tokens import Wire
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
@@ -22,6 +21,7 @@ from teams.models._types import (
     ModelInfo,
     SystemMessage,
     UserMessage,
+    Wire,
 )
 
 _FORBIDDEN_IN_NAMES = re.compile(r"[\s<|\\/>]")

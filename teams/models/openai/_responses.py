@@ -16,7 +16,6 @@ from teams.models._draft import Draft
 from teams.models._errors import BadAnswer
 from teams.models._hosted import ABLE, parts_of, ran_there, since_last_of
 from teams.models._thought_marks import Marks
-from teams.models._tokens import Wire
 from teams.models._transport import SdkTransport
 from teams.models._types import (
     AssistantMessage,
@@ -26,6 +25,7 @@ from teams.models._types import (
     LLMMessage,
     SystemMessage,
     UserMessage,
+    Wire,
 )
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._catalog import known_model

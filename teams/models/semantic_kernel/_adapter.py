@@ -22,8 +22,7 @@ from teams.models._errors import (
     ModelUnavailable,
 )
 from teams.models._exchange import Deadline
-from teams.models._tokens import Wire
-from teams.models._types import ModelFamily, ModelInfo, validate_model_info
+from teams.models._types import ModelFamily, ModelInfo, Wire, validate_model_info
 from teams.models._wire import WireClient
 from teams.models.openai._dialect import OpenAIDialect
 from teams.models.openai._failures import openai_endpoint

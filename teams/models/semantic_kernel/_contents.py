@@ -26,7 +26,7 @@ from teams._tools._kernel_function import ToolFunction
 from teams._tools.schema import ToolSchema
 
 if TYPE_CHECKING:
-    from teams.models._tokens import Wire
+    from teams.models._types import Wire
 
 PLUGIN = "autogen_tools"
 """The plugin of our tools; models call them `autogen_tools-NAME`."""
