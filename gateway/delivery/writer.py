@@ -397,6 +397,7 @@ class Writer:
                     await self._tell_asker(step.item.asker, obstacle)
                     await self._give_up(row.reason)
             case SendRetry(delay=None, why=why):
+                self._posted.note_sent(row, step.part)  # it may show more than is known
                 self._host.note_undelivered(self._surface.platform, why)
                 if not await self._backoff.wait():
                     self._count(row, "failed")

@@ -40,6 +40,7 @@ from tests.fakes.scripted_surface import (
     PlainSurface,
     RemovingSurface,
     Surface,
+    When,
 )
 from tests.gateway.delivery.delivered import ANN, Story, all_told, say, served
 from tests.gateway.delivery.test_service import (
@@ -361,6 +362,26 @@ async def test_an_old_message_is_followed_up_rather_than_edited(tmp_path: Path) 
         await story.tell(said("a", "m", "One two."), DONE)
         await all_told(gateway, clock)
     assert board.texts == ["a: One ", "two."]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("error", [OutcomeUnknown(), PlatformUnreachable("down"), TimeoutError()])
+async def test_an_old_message_whose_last_edit_may_have_arrived_doubles_nothing(
+    tmp_path: Path, error: Exception, when: When
+) -> None:
+    board, clock = Board(), VirtualClock()
+    limits = TextLimits(message=200, edit_within=3600.0)
+    async with served(tmp_path, Surface(board, limits=limits), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One "))
+        await board.until(lambda b: b.posted)
+        board.fail("edit", error, when)
+        await story.tell(delta("a", "m", "two "))
+        await board.until(lambda b: "edit" in [call for call, _ in b.calls])
+        clock.advance(3700.0)
+        await story.tell(said("a", "m", "One two three."), DONE)
+        await all_told(gateway, clock)
+    assert board.said() == "One two three."
 
 
 async def test_an_old_half_is_removed_once_the_answer_that_was_begun_anew_stands_below(
