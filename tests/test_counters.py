@@ -41,7 +41,7 @@ from tests.gateway.scripted import model, opened, solo, turn
 ROOT = Path(__file__).parents[1]
 WATCHED_CHAT = str(ROOT / "tests/adapters/terminal/watched_chat.py")
 NEWER_PYTHON = sys.version_info >= (3, 13)
-"""It imports one or two more modules itself, and keeps the names of a message's fields with each
+"""It imports two more modules itself, and keeps the names of a message's fields with each
 message, since pydantic's classes have slots.
 """
 SAYING = "a sentence of some length that stands for what people say " * 3
@@ -65,7 +65,9 @@ def quiet_pair(*, turns: int) -> RoundRobinGroupChat:
 @pytest.mark.parametrize(("everything", "modules"), [(False, 275), (True, 350)])
 def test_the_engine_is_imported_with_few_modules(everything: bool, modules: int):
     # Six of them check what models, tools and files send where it comes in.
-    assert len(loaded_by(imports("parley", everything=everything))) < modules + NEWER_PYTHON
+    # Python 3.12 imports one more itself.
+    most = modules + (sys.version_info >= (3, 12))
+    assert len(loaded_by(imports("parley", everything=everything))) < most
 
 
 def test_a_round_robin_loads_no_other_team_and_makes_nothing_that_it_may_not_need():
