@@ -98,6 +98,8 @@ class SharedNodes:
         self._load = NodeLoad(parts.sessions, dispatcher, parts.vitals)
         self._signals = Signals(parts.boot, store.signal)
         self._rounds = 0
+        self._unknown = set[str]()
+        """Threads whose turn runs here by the store, and not by the dispatcher."""
 
     @property
     def alone(self) -> bool:
@@ -189,12 +191,25 @@ class SharedNodes:
         self._tell_other_config(healed.takes_lanes)
         for thread in (*healed.adopted, *healed.untold):
             self._parts.bus.touched(thread)
-        for thread, turn in healed.stops:
-            self._obey("stop", thread, turn)
-        for thread, turn in healed.steers:
-            self._obey("steer", thread, turn)
+        for turn in healed.turns:
+            if turn.stop:
+                self._obey("stop", turn.thread, turn.turn)
+            if turn.steer:
+                self._obey("steer", turn.thread, turn.turn)
+        self._run_unknown({turn.thread for turn in healed.turns})
         for thread in self._watched_elsewhere():
             self._parts.bus.touched(thread)
+
+    def _run_unknown(self, here: set[str]) -> None:
+        """Run turns that calls without an answer have begun here.
+
+        One whose answer is still on its way is known at the next look.
+        """
+        unknown = {thread for thread in here if not self._dispatcher.has(thread)}
+        for thread in unknown & self._unknown:
+            LOG.warning("thread %s: its turn had begun here, and nobody knew", thread)
+            self._dispatcher.run(thread)
+        self._unknown = unknown
 
     def _tell_other_config(self, takes_lanes: bool) -> None:
         lacks = self._parts.vitals.lacks

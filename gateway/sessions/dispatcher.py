@@ -272,6 +272,11 @@ class LocalDispatcher:
         self._claimed[thread] = RunRequest(person, limits, groups)
         self._changed.set()
 
+    def has(self, thread: str) -> bool:
+        """True if the thread runs, or will by itself."""
+        own = (self._running, self._claimed, self._waiting, self._delayed)
+        return any(thread in each for each in own)
+
     def look(self) -> None:
         """Look for threads that wait elsewhere: here there are none."""
 

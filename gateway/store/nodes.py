@@ -28,20 +28,28 @@ class Node:
 
 
 @value
-class Healed:
-    """Findings of a node about its lanes.
+class NodeTurn:
+    """A turn that the store has running on a node.
 
-    Turns come with their threads.
+    `stop`: it is to be stopped. `steer`: it has messages to take up.
     """
+
+    thread: str
+    turn: str
+    stop: bool
+    steer: bool
+
+
+@value
+class Healed:
+    """Findings of a node about its lanes."""
 
     adopted: tuple[str, ...]
     """Threads whose lanes it has taken."""
     untold: tuple[str, ...]
     """Threads with something to tell that nobody has told it of."""
-    stops: tuple[tuple[str, str], ...]
-    """Turns that run here and are to be stopped."""
-    steers: tuple[tuple[str, str], ...]
-    """Turns that run here and have messages to take up."""
+    turns: tuple[NodeTurn, ...]
+    """Turns that run here, or that nobody here knows of."""
     takes_lanes: bool = True
     """False while its config is not that of the others."""
 

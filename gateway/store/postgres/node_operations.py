@@ -188,8 +188,7 @@ class NodeOperations(WriteOperations):
             return Healed(
                 adopted=tuple(adopted),
                 untold=lanes.untold_of(connection, boot, now - RECENT),
-                stops=lanes.stopped_turns(connection, boot),
-                steers=lanes.steered_turns(connection, boot),
+                turns=lanes.turns_of(connection, boot),
                 takes_lanes=connection.fetch(_TAKES, {"boot": boot})[0]["takes"],
             )
 

@@ -9,7 +9,7 @@ from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.decisions import PersonLimits
 from gateway.store.jobs import LaneJob
-from gateway.store.nodes import ANY_PLATFORM
+from gateway.store.nodes import ANY_PLATFORM, NodeTurn
 from gateway.store.records import PersonLoad, lane_groups_of
 from gateway.store.units.rows import FREE, MUTED, OPEN_STATUSES, first, listed, scalar
 
@@ -172,24 +172,24 @@ def running_elsewhere(connection: Connection, boot: str) -> frozenset[str]:
     return frozenset(row["thread"] for row in rows)
 
 
-def stopped_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
-    """Turns that run on a node and are to be stopped."""
+def turns_of(connection: Connection, boot: str) -> tuple[NodeTurn, ...]:
+    """Turns that run on a node, as the store has it."""
     rows = connection.fetch(
-        f"SELECT t.id AS thread, u.id AS turn {_RUNNING} AND t.owner = :boot AND u.stop_requested",
-        {"boot": boot},
-    )
-    return tuple((row["thread"], row["turn"]) for row in rows)
-
-
-def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
-    """Turns that run on a node and have messages to take up."""
-    rows = connection.fetch(
-        f"SELECT t.id AS thread, u.id AS turn {_RUNNING} AND t.owner = :boot"
-        " AND t.mode IN ('steer', :muted) AND EXISTS"
-        " (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued')",
+        "SELECT t.id AS thread, u.id AS turn, u.stop_requested,"
+        " t.mode IN ('steer', :muted) AND EXISTS"
+        " (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued') AS steer"
+        f" {_RUNNING} AND t.owner = :boot",
         {"boot": boot, "muted": f"{MUTED}steer"},
     )
-    return tuple((row["thread"], row["turn"]) for row in rows)
+    return tuple(
+        NodeTurn(
+            thread=row["thread"],
+            turn=row["turn"],
+            stop=bool(row["stop_requested"]),
+            steer=bool(row["steer"]),
+        )
+        for row in rows
+    )
 
 
 def lost_jobs(connection: Connection) -> list[LaneJob]:

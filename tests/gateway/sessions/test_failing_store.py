@@ -23,6 +23,7 @@ from gateway.events import MessageFinished, MessageWithdrawn, Notice, SessionEve
 from gateway.factory.memory import TeamMemory
 from gateway.gateway import Gateway
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule
+from gateway.runtime import shared_nodes
 from gateway.runtime.settings import Limits
 from gateway.sessions import dispatcher, job_dispatcher, lanes
 from gateway.store.protocols import SessionStore
@@ -344,13 +345,13 @@ async def test_the_lane_has_a_word_and_takes_the_next_message(
     monkeypatch.setattr(lanes, "FIRST_RETRY", 0.01)
     monkeypatch.setattr(dispatcher, "AGAIN", 0.01)
     monkeypatch.setattr(job_dispatcher, "LOOK", 0.05)
+    monkeypatch.setattr(job_dispatcher, "SIDE_BY_SIDE", 1)  # so it is the one that finds work
+    monkeypatch.setattr(shared_nodes, "HEAL_EVERY", 0.1)
     teams = Teams(SCENES[name].make)
     async with opened(tmp_path, teams) as gateway:
         for how, failure in FAILURES.items():
             if name in EACH_CALL and not failure.after and how != "cancelled":
                 continue
-            if name == OF_NODES and failure.after:
-                continue  # a hole: nobody looks for a turn that its node has, unknown to it
             for call in count(1):
                 wrong = await fails(gateway, teams, name, call, failure)
                 if wrong == NOT_CALLED and call > 1:

@@ -110,7 +110,10 @@ class Link:
 
     async def alive(self) -> float:
         """The time until which everything was heard or noted."""
-        return float((await self.run.gateway.marks("slack", ALIVE))[ALIVE])
+        async with asyncio.timeout(20):
+            while not (marks := await self.run.gateway.marks("slack", ALIVE)):  # noqa: ASYNC110 (a store tells nobody)
+                await asyncio.sleep(0.005)
+        return float(marks[ALIVE])
 
 
 def is_any(call: Call) -> bool:
