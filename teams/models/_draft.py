@@ -32,6 +32,12 @@ class DraftCall:
     name: str
     arguments: list[str] = field(default_factory=list[str])
 
+    def take(self, arguments: object) -> None:
+        """Take more of the arguments, if it is any."""
+        text = arguments if isinstance(arguments, str) else arguments_text(arguments or {})
+        if text:
+            self.arguments.append(text)
+
     def whole(self, names: Mapping[str, str]) -> FunctionCall:
         """The call of the tool with this name, perhaps prefixed."""
         arguments = "".join(self.arguments).strip() or "{}"
@@ -73,6 +79,7 @@ class Draft:
     )
     open_calls: dict[object, DraftCall] = field(default_factory=dict[object, DraftCall])
     """The newest call with each index."""
+    _by_id: dict[str, DraftCall] = field(default_factory=dict[str, DraftCall])
     hosted: Wire = field(default_factory=dict[str, object])
     _spent: list[Wire] = field(default_factory=list[Wire])
     """The usage of requests that the last one continued."""
@@ -102,7 +109,8 @@ class Draft:
         """Take a call that is no other's continuation."""
         call = DraftCall(call_id, name)
         self.calls.append(call)
-        call.arguments.append(_text_of(arguments))
+        self._by_id.setdefault(call_id, call)
+        call.take(arguments)
         return call
 
     def continue_call(self, index: object, call_id: str, name: str, arguments: object) -> None:
@@ -113,9 +121,9 @@ class Draft:
             if isinstance(index, int):
                 self.open_calls[index] = call
             return
-        if name and not any(call.arguments) and name != call.name:
+        if name and not call.arguments and name != call.name:
             call.name += name
-        call.arguments.append(_text_of(arguments))
+        call.take(arguments)
 
     def _continued(self, index: object, call_id: str, name: str) -> DraftCall | None:
         """The call that this piece continues; None if it begins another."""
@@ -125,12 +133,11 @@ class Draft:
             call = self.calls[-1] if self.calls else None
         if call is None or not name:
             # Some servers give each piece an id of its own, others all calls one index.
-            known = (each for each in self.calls if call_id and each.id == call_id)
-            return call and next(known, call)
+            return call and (self._by_id.get(call_id, call) if call_id else call)
         if call_id:
             return call if call_id == call.id else None
         # Without an id a name begins a call, unless it is the rest of a name.
-        in_name = isinstance(index, int) and not any(call.arguments)
+        in_name = isinstance(index, int) and not call.arguments
         whole = call.name in self.names and call.name + name not in self.names
         return call if in_name and name != call.name and not whole else None
 
@@ -207,7 +214,3 @@ class Draft:
             raise ModelRefused(f"The model refused to answer: {self.refusal}")
         if finish == "length" and not said:
             raise BadAnswer(CUT)
-
-
-def _text_of(arguments: object) -> str:
-    return arguments if isinstance(arguments, str) else arguments_text(arguments or {})

@@ -10,6 +10,8 @@ from functools import cache
 from teams.models._thought_marks import ANY, HARMONY, THINK, Mark, Marks
 
 _SENTENCE_ENDS = "\n.!?…。"
+_LONGEST = 200
+"""Blanks before a thought, and ticks in a row, whose end is waited for."""
 _HARMONY_OPENINGS = {mark.opening for mark in HARMONY}
 _LEFT_OF_HARMONY = re.compile(r"(<\|end\|>)?(<\|start\|>assistant)?$")
 
@@ -98,7 +100,7 @@ class ThoughtParser:
                 # A text may begin with a tag of that name, but not with one of the others.
                 certain = mark is THINK or mark.opening[0] != "<" or mark.opening[1] == "|"
                 return self._open_thought(mark, seen.removeprefix(mark.opening), certain=certain)
-        if any(mark.opening.startswith(seen) for mark in starts):
+        if len(self._held) < _LONGEST and any(mark.opening.startswith(seen) for mark in starts):
             return False
         if self.marks.opened and not self.separated and not self._thoughts:
             return self._open_thought(None, self._held, certain=False)
@@ -132,7 +134,7 @@ class ThoughtParser:
         for found in _tokens(tuple(self.marks.inside)).finditer(self._held):
             token, between = found[0], self._held[place : found.start()]
             if token[0] == "`":
-                if found.end() == len(self._held):  # more of them may come
+                if found.end() == len(self._held) and len(token) < _LONGEST:  # more may come
                     self._show(found.start(), shown)
                     return False
                 self._pass_code(token, between)

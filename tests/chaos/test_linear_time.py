@@ -29,6 +29,11 @@ from gateway.render.links import dead_links
 from gateway.render.split import split, with_closed_fence
 from teams.agents._code_run import find_code_blocks
 from teams.agents.file_surfer._viewer import find_page
+from teams.models._draft import Draft
+from teams.models._past_calls import arguments_object
+from teams.models._structured import bare_json
+from teams.models._thought import ThoughtParser
+from teams.models._thought_marks import marks_of
 from teams.utils import extract_json_from_str
 from tests.chaos.linear_time import RATIO, Function, growth, shapes
 
@@ -67,6 +72,40 @@ SEARCHED = tokens("a ␣ ⏎ b * aa 1 _ . * ** *a a*")
 WORDS = tokens(
     'a ␣ ⏎ 1 . / - + ( ) , and␣ then␣ what␣is␣ read␣ time␣in␣ my␣name␣is␣ ` " sqrt( ? % ~'
 )
+
+THOUGHTS = tokens(
+    "a ␣ ⏎ . ` ``` < <think> </think> <thinking> [THINK] ◁think▷ ◁/think▷ <|end|> <|channel|>final "
+    "<|channel|>analysis<|message|> <|message|>"
+)
+CALLS = tokens("new odd more none rest")
+
+
+def thoughts(text: str) -> None:
+    """The text in single characters, from models of four families."""
+    for model in ("gpt-4o", "qwen3", "deepseek-r1", "gpt-oss"):
+        parser = ThoughtParser(marks_of(model))
+        for character in text:
+            parser.read(character)
+        parser.end()
+
+
+def calls(text: str) -> None:
+    """Pieces of calls: new ones, and more of others, by odd ids."""
+    draft = Draft(finishes={"stop": "stop"}, begun=True, finish="stop")
+    for at, letter in enumerate(text):
+        match letter:
+            case "n":
+                draft.continue_call(at, f"call {at}", "tool", "{")
+            case "o":
+                draft.continue_call(at // 3, f"odd {at}", "", "}")
+            case "m":
+                draft.continue_call(at // 2, "", "", "1")
+            case "r":
+                draft.continue_call(None, "", "tool", "")
+            case _:
+                draft.continue_call(None, f"call {at}", "", "1")
+    draft.say("x")
+    draft.result((), "")
 
 
 def pieces(text: str) -> None:
@@ -112,6 +151,10 @@ FUNCTIONS: Mapping[str, tuple[Function, list[str]]] = {
     "code blocks": (lambda text: find_code_blocks(text, ["py", ""]), CODE),
     "expression": (lambda text: _parse(text), EXPRESSIONS),
     "json": (lambda text: _json(text), CODE),
+    "thoughts": (thoughts, THOUGHTS),
+    "calls": (calls, CALLS),
+    "past arguments": (arguments_object, CODE),
+    "answer in json": (bare_json, CODE),
     "file search": (lambda text: find_page(text, "a* *a b 1", 0), SEARCHED),
 }
 

@@ -175,7 +175,10 @@ async def test_a_card_hides_nothing_that_was_written_before_what_it_offers(
             await run.until(lambda: offers(slack, asked))
             await run.gateway.add_gaps("slack", [whole], {})
             for _ in range(2):  # the second time, its own card says it all
+                old = slack.sockets.live
                 slack.sockets.disconnect()
+                await run.until(lambda old=old: len({*slack.sockets.live} - {*old}) == 2)
+                await run.until(lambda old=old: not {*slack.sockets.live} & {*old})
                 await run.caught_up()
             *_, card = offers(slack, asked)
             assert len(offers(slack, asked)) == 2
