@@ -175,7 +175,6 @@ class Draft:
         ]
         kind = HostedResult if self.hosted else CreateResult
         return kind(
-            # Some servers end with "stop" after calls.
             finish_reason=self._finish_reason(),
             content=[call.whole(self.names) for call in self.calls] or text or self.refusal,
             usage=sum(

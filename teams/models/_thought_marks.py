@@ -102,10 +102,12 @@ _FAMILIES: Sequence[tuple[str, Marks]] = (
 def marks_of(model: str, family: str = "", given: tuple[str, str] | None = None) -> Marks:
     """The given marks, or those known by the model's name.
 
-    A given opening mark may be empty: the model's template has it.
+    A given opening mark may be empty: the model's template has it. ValueError if the other is.
     """
     if given:
         mark = Mark(*given)
+        if not mark.closing:
+            raise ValueError("The second of reasoning_marks, which closes a thought, is empty.")
         return Marks(inside=[mark]) if mark.opening else Marks(opened=mark)
     name = f"{model} {family}".lower()
     return next((marks for pattern, marks in _FAMILIES if re.search(pattern, name)), Marks())

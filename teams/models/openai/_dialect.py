@@ -30,7 +30,6 @@ from teams.models.openai._request import Messages, response_format, tool_choice,
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 """Mistral's servers say so, and vLLM's templates (github.com/vllm-project/vllm/issues/9019)."""
 
-
 _ALTERNATING = re.compile(r"gemma-?[123]?\b|llama-?2\b|mi[sx]tral-\d+x?\d*b", re.IGNORECASE)
 """Templates say "Conversation roles must alternate": see google/gemma-2-9b-it and
 mistralai/Mistral-7B-Instruct-v0.3 on huggingface.co."""

@@ -108,3 +108,8 @@ def test_marks_of_a_model_s_own(given: tuple[str, str], text: str):
     parser = ThoughtParser(marks_of("own", given=given))
     assert "".join([*map(parser.read, text), parser.end()]) == "Six."
     assert parser.thought == "Hm."
+
+
+def test_a_thought_needs_a_closing_mark():
+    with pytest.raises(ValueError, match="closes a thought, is empty"):
+        marks_of("own", given=("<hm>", ""))
