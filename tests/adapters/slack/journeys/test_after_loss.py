@@ -99,7 +99,7 @@ async def test_a_click_from_then_is_answered_with_a_sentence(tmp_path: Path) -> 
 
 
 def read_by_people(messages: list[RenderedMessage]) -> list[tuple[object, ...]]:
-    """What stands there, however it was written."""
+    """The messages, however they were written."""
     return [(each.ts, each.name, each.text, each.buttons, each.edited) for each in messages]
 
 
