@@ -27,6 +27,8 @@ from tests.gateway.scripted import ends, until
 pytestmark = [needs_pgbouncer, pytest.mark.usefixtures("postgres_run")]
 
 SECOND = 0.5
+TWO_MINUTES = 120
+"""Seconds in which PgBouncer itself refuses: its query_wait_timeout."""
 SETTINGS = ("application_name", "jit", "parley.boot", "parley.schema", "statement_timeout")
 LENT = "behind a pooler that gives each transaction another session (PgBouncer with pool_mode"
 
@@ -116,7 +118,7 @@ async def test_a_pooler_with_one_session_is_refused_within_the_time_of_a_check(
         with pytest.raises(StoreError) as refused:
             async with PostgresStore(Database(url=url), tmp_path / "store").own():
                 pass
-        assert monotonic() - began < 5 * SECOND
+        assert monotonic() - began < TWO_MINUTES / 2
     assert not good
     assert "gives no second session while one is open" in text
     assert str(refused.value) == text

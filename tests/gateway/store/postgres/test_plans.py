@@ -21,6 +21,8 @@ from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.gateway.scripted import ScriptedTeams, turn
 
+Work = Callable[[PostgresStore], Awaitable[Any]]
+
 HISTORY = (
     "INSERT INTO threads (id, key, team, definition, created_at, updated_at, participants)"
     " SELECT 't' || i, 'x/W/C/' || i || '/', 'demo', '1', i, i, '[\"a\"]'"
@@ -61,7 +63,7 @@ LANES = (
 """Threads that were told everything, and wait for nodes of another platform."""
 NODE = Node(boot="a1", name="node a1", platforms=("x",))
 SEARCH = JobSearch(boot="a1", queues=(), words=MISSING, quiet=0.0, group_limits=(("team", 1),))
-NODE_WORK: dict[str, Callable[[PostgresStore], Awaitable[Any]]] = {
+NODE_WORK: dict[str, Work] = {
     "a person's next job": lambda store: store.hasten_next("nobody"),
     "a job": lambda store: store.defer(LaneJob(thread="t1", person="p")),
     "a lease": lambda store: store.hold("reminders", "a1"),
@@ -87,7 +89,7 @@ PAGES = """
     SELECT SUM(heap_blks_read + heap_blks_hit + COALESCE(idx_blks_read + idx_blks_hit, 0)
      + COALESCE(toast_blks_read + toast_blks_hit, 0))::bigint FROM pg_statio_user_tables
 """
-WORK: dict[str, Callable[[PostgresStore], Awaitable[Any]]] = {
+WORK: dict[str, Work] = {
     "authors and tools": lambda store: store.context("t1"),
     "threads": lambda store: store.threads(limit=5),
     "threads of a platform": lambda store: store.threads(platform="x", limit=5),
@@ -105,6 +107,15 @@ async def pages_of(store: PostgresStore, work: Callable[[], Awaitable[Any]]) -> 
     before = await _pages(store)
     await work()
     return await _pages(store) - before
+
+
+async def least_pages(store: PostgresStore, works: dict[str, Work]) -> dict[str, int]:
+    """Pages of each: the first time catalogs are read, too, and a node's beat may come between."""
+    passes = [
+        {name: await pages_of(store, lambda work=work: work(store)) for name, work in works.items()}
+        for _ in range(3)
+    ]
+    return {name: min(each[name] for each in passes) for name in works}
 
 
 async def _pages(store: PostgresStore) -> int:
@@ -127,12 +138,8 @@ async def read_after(url: str, folder: Any, messages: int) -> dict[str, int]:
             pass
         with psycopg.connect(url, autocommit=True) as admin:
             admin.execute("VACUUM ANALYZE")
-        found: dict[str, int] = {}
-        for _ in range(2):  # the first time, catalogs are read, too
-            found["a turn"] = await pages_of(store, lambda: turn(gateway, "t1", "question"))
-            for name, work in WORK.items():
-                found[name] = await pages_of(store, lambda work=work: work(store))
-        return found
+        a_turn = {"a turn": lambda _: turn(gateway, "t1", "question")}
+        return await least_pages(store, a_turn | WORK)
 
 
 @pytest.mark.chaos
@@ -153,11 +160,7 @@ async def pages_of_a_node(url: str, folder: Any, threads: int) -> dict[str, int]
             )
         with psycopg.connect(url, autocommit=True) as admin:
             admin.execute("VACUUM ANALYZE")
-        found: dict[str, int] = {}
-        for _ in range(2):
-            for name, work in NODE_WORK.items():
-                found[name] = await pages_of(store, lambda work=work: work(store))
-        return found
+        return await least_pages(store, NODE_WORK)
 
 
 @pytest.mark.chaos
