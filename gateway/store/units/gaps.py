@@ -98,7 +98,7 @@ def finish_page(connection: Connection, page: ReadPage) -> None:
     if row is None:
         return
     gap, platform = _gap(row), row["platform"]
-    grown = gap.until > page.gap.until
+    grown = gap.until > page.gap.until or gap.since < page.gap.since
     for verdict, n in page.found.items():
         if verdict == "answer" or not grown:  # the others are found again
             connection.execute(_COUNT, {"gap": gap.id, "verdict": verdict, "n": n})

@@ -69,18 +69,22 @@ async def test_a_later_gap_waits_for_the_one_that_is_begun(store: AnyStore) -> N
 
 
 @pytest.mark.parametrize("cursor", [None, "70"])
+@pytest.mark.parametrize(
+    ("more", "grown"),
+    [((60, 90), (10, 90)), ((5, 50), (5, 50)), ((5, 90), (5, 90)), ((5, 8), (5, 50))],
+)
 async def test_a_gap_that_grew_while_its_page_was_read_is_read_anew(
-    store: AnyStore, cursor: str | None
+    store: AnyStore, cursor: str | None, more: tuple[int, int], grown: tuple[int, int]
 ) -> None:
     await add(store, ROOM, 10, 50)
     (asked,) = await rows(store)
-    await add(store, ROOM, 60, 90)  # what was said then is not on the page
+    await add(store, ROOM, *more)  # what was said then is not on the page
     found: dict[MissedOutcome, int] = {"answer": 2, "offer": 1, "too_old": 1}
     thread = replace(ROOM, root="20.0")
     page = ReadPage(gap=asked, cursor=cursor, newest=70, found=found, further={thread: 30.0})
     await store.finish_page(page)
     (gap,) = await rows(store)
-    assert (gap.cursor, gap.since, gap.until) == ("", 10, 90)
+    assert (gap.cursor, gap.since, gap.until) == ("", *grown)
     assert [each.place for each in await rows(store, threads=True)] == [thread]
     await store.finish_page(replace(page, gap=gap, cursor=None, found={"offer": 1, "too_old": 1}))
     assert await rows(store) == []
