@@ -45,6 +45,8 @@ class Crowd:
     advance: Callable[[float], object]
     threads: int = 60
     mentions: int = 20
+    between: float = 3.0
+    """Seconds from one mention to the next."""
     asked: dict[str, tuple[Person, str, Message]] = field(default_factory=dict)
     """By what they wrote: who, in which channel, and in which thread."""
     roots: list[Message] = field(default_factory=list)
@@ -80,12 +82,12 @@ class Crowd:
             place = ("general", "new", person.direct)[n % 3]
             said = await (person.tells(text) if n % 3 == 2 else person.asks(place, text))
             self.asked[text] = person, place, said
-            self.advance(3)
+            self.advance(self.between)
 
     @property
     def nearly_too_old(self) -> float:
         """Seconds after which only the last ones are younger than 15 minutes."""
-        return 15 * MINUTES - self.mentions * 1.5
+        return 15 * MINUTES - self.mentions * self.between / 2
 
     def outcomes(self) -> Counter[str]:
         """Numbers of people by what they got."""
@@ -193,7 +195,8 @@ async def test_kills_in_the_work_off_lose_and_double_nothing(
 
     async with slack:
         slack.world.deliveries.retry_after = ()  # the pause is longer
-        crowd = Crowd(slack, tmp_path, advance, *size)
+        # So far apart that some are young enough, however long a real process takes to start.
+        crowd = Crowd(slack, tmp_path, advance, *size, between=30.0)
         await crowd.arrange()
         await crowd.write()
         advance(crowd.nearly_too_old)
