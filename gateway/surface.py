@@ -308,6 +308,18 @@ class EditSurface(Protocol):
 
 
 @runtime_checkable
+class RenderingSurface(Protocol):
+    """A surface that can tell what people see of a part."""
+
+    def rendered(self, part: Part) -> object:
+        """A part as people would see it. Pure.
+
+        Nothing is edited into what looks the same.
+        """
+        ...
+
+
+@runtime_checkable
 class RemovalSurface(Protocol):
     """A surface whose messages can be taken away."""
 

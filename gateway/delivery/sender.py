@@ -35,6 +35,7 @@ from gateway.surface import (
     PlatformUnreachable,
     RateLimited,
     RemovalSurface,
+    RenderingSurface,
     TextSurface,
 )
 
@@ -98,6 +99,8 @@ class Sender:
         self._outbox = outbox
         self._surface = surface
         self._clock = clock
+        self._shown: dict[str, object] = {}
+        """The looks of messages that may grow, by their rows' keys, as far as they are known."""
 
     async def post(
         self, place: Place, row: OutboxRow, part: DesiredMessage, content: Content
@@ -122,6 +125,7 @@ class Sender:
             return await self._failed(row, error)
         except (OutcomeUnknown, TimeoutError):
             return SendRetry(row, SETTLES)
+        self._note_shown(sent, part)
         row = replace(row, status="delivered", message=message)
         await self._outbox.put_part(row)
         return SendSuccess(row)
@@ -164,8 +168,12 @@ class Sender:
     ) -> Outcome:
         """Let a message say something else. Raises MessageGone and MessageFull."""
         sent = Part(key=row.key, content=content, unsure=row.unsure)
+        changes_nothing = self.shows(row, part)
+        self._shown.pop(row.key, None)
         try:
-            await _bounded(self._edit(place, row, sent, left_over=part.left_over))
+            if not changes_nothing:
+                await _bounded(self._edit(place, row, sent, left_over=part.left_over))
+            self._note_shown(sent, part)
         except RateLimited as error:
             return _later(row, error)
         except (
@@ -182,6 +190,20 @@ class Sender:
         if part.lasting:
             await self._outbox.put_part(row)
         return SendSuccess(row)
+
+    def shows(self, row: OutboxRow, part: DesiredMessage) -> bool:
+        """True if a message is known to look like this part already."""
+        shown = self._shown.get(row.key)
+        sent = Part(key=row.key, content=part.content, unsure=row.unsure)
+        return shown is not None and not part.left_over and self._rendered(sent) == shown
+
+    def _rendered(self, sent: Part) -> object:
+        surface = self._surface
+        return surface.rendered(sent) if isinstance(surface, RenderingSurface) else None
+
+    def _note_shown(self, sent: Part, part: DesiredMessage) -> None:
+        if not part.lasting and (looks := self._rendered(sent)) is not None:
+            self._shown[sent.key] = looks
 
     async def _edit(self, place: Place, row: OutboxRow, sent: Part, *, left_over: bool) -> None:
         """Edit the message, or remove what is left over."""

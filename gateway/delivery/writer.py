@@ -309,6 +309,8 @@ class Writer:
 
     async def _ready(self, step: Step, place: Place) -> bool:
         """Wait for the surface; False if something more urgent has come up."""
+        if step.row is not None and self._sender.shows(step.row, step.part):
+            return True  # no call is made
         if not isinstance(self._surface, PacedSurface):
             if step.can_wait:
                 return not await comes_first(self._urgent.wait(), sleep(self._clock, PACE))

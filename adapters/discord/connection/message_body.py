@@ -20,7 +20,7 @@ NO_SMALL_PRINT = "\u2011#"
 """Instead of what begins small print, and as long."""
 DIALECT = Dialect(
     acts=re.compile(
-        r"<(?=@[!&]?\w|#\w|/[\w -]{1,100}:\d|a?:\w{1,32}:\d|t:-?\d|id:[a-z]|sound:\d)",
+        r"<(?=@[!&]?\w|#\w|/[\w -]{1,100}:\d|id:[a-z]|sound:\d)",
         re.IGNORECASE,
     ),
     instead=ANGLE,
@@ -29,7 +29,7 @@ DIALECT = Dialect(
     rules=False,
     long_fences=False,
 )
-"""Discord's Markdown; small print is the gateway's alone.
+"""Discord's Markdown; small print is the gateway's alone, emoji and times are anybody's.
 
 https://docs.discord.com/developers/reference#message-formatting and
 https://support.discord.com/hc/en-us/articles/210298617 (Markdown Text 101).

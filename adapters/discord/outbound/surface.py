@@ -139,6 +139,10 @@ class DiscordSurface:
         text = clip(dead_links(speech.text, self._live_links()), GROWING)
         return replace(part, content=replace(speech, text=text))
 
+    def rendered(self, part: Part) -> str:
+        """A growing part as it would be sent by now."""
+        return str(render_part(self._as_it_grows(part)).body())
+
     def note_nonce(self, nonce: str, message: str) -> None:
         """A message of the bot's own came in over the gateway."""
         self._seen.put(nonce, message)

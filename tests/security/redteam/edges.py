@@ -125,6 +125,9 @@ def posted(slack: SlackSimulator) -> list[int]:
 
 
 def look(slack: SlackSimulator, moved: Moved) -> None:
-    """Look for what was posted again; one that was answered late may stand beside the next."""
+    """Look for what was posted again.
+
+    One that was answered late may stand beside the next.
+    """
     again = max(posted(slack)) > 1
     moved.check("slack", "a replayed command was posted again", moved=again)

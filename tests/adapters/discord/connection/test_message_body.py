@@ -18,8 +18,9 @@ from adapters.discord.connection.message_body import (
     ("text", "shown"),
     [
         ("<@123> <@!123> <@&123> <#123>", "\u2039@123> \u2039@!123> \u2039@&123> \u2039#123>"),
-        ("</ask:123> <a:hi:123> <:hi:1>", "\u2039/ask:123> \u2039a:hi:123> \u2039:hi:1>"),
-        ("<t:1618953630:R> <id:browse>", "\u2039t:1618953630:R> \u2039id:browse>"),
+        ("</ask:123> <id:browse> <sound:1>", "\u2039/ask:123> \u2039id:browse> \u2039sound:1>"),
+        ("<:hi:123> <a:wave_2:123>", "<:hi:123> <a:wave_2:123>"),
+        ("**<t:1618953630:R>** <t:-1:s>", "**<t:1618953630:R>** <t:-1:s>"),
         ("@everyone <@123>", "\uff20everyone \u2039@123>"),
         ("`<@123>` `@everyone` `<t:1>`", "`<@123>` `@everyone` `<t:1>`"),
         ("<div>a</div> 5 < 6 <T>", "<div>a</div> 5 < 6 <T>"),

@@ -42,7 +42,7 @@ async def test_a_mention_is_answered_in_a_thread_of_its_own(
         await discord.until(lambda: len(bot_texts(discord, thread_of(asked))) == 2)
     assert bot_texts(discord, thread_of(asked))[1] == "-# **solo**\nBye."
     assert discord.pings == []
-    assert discord.calls("PATCH", "/channels/{channel_id}") == []
+    assert discord.calls("PATCH") == []
 
 
 async def test_an_answer_streams_by_edits_and_a_hand_off_begins_another_message(

@@ -110,7 +110,10 @@ async def pages_of(store: PostgresStore, work: Callable[[], Awaitable[Any]]) -> 
 
 
 async def least_pages(store: PostgresStore, works: dict[str, Work]) -> dict[str, int]:
-    """Pages of each: the first time catalogs are read, too, and a node's beat may come between."""
+    """The least pages that each reads.
+
+    The first time catalogs are read, too, and a node's beat may come between.
+    """
     passes = [
         {name: await pages_of(store, lambda work=work: work(store)) for name, work in works.items()}
         for _ in range(3)
