@@ -33,7 +33,7 @@ edit and deletion in the threads it is in.
 """
 AWAITED_SECONDS = 90.0
 """Seconds that a message's turn waits for files that are still being fetched."""
-QuoteKind: TypeAlias = Literal["quote", "history", "forward", "file", "link"]
+QuoteKind: TypeAlias = Literal["quote", "root", "history", "forward", "card", "file", "link"]
 
 
 _PLAIN_KEY = re.compile(r"[\w.~-]*(?:/[\w.~-]*){4}", re.ASCII)
@@ -231,10 +231,14 @@ class RecentMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingFile:
-    """A message's file that the team does not get, and why."""
+    """A message's file that the team does not get, and why.
+
+    `part`: it is no file but another part that can't be read, and `name` says what it is.
+    """
 
     name: str
-    why: str
+    why: str = ""
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,11 @@ from fnmatch import fnmatchcase
 
 from gateway.config.settings import Attachments
 from gateway.content.images import image_head
-from gateway.content.task import LONGEST_QUOTE
+from gateway.content.task import FILE_NAME, LONGEST_QUOTE
 from gateway.conversation import Attachment, AwaitedFile, InboundMessage, MissingFile
 from gateway.store.rulebook import MissingFileWords, SortedFiles
 from gateway.values import value
+from gateway.visible import names_of
 
 MB = 1_000_000
 NOT_TAKEN = "Your message was not accepted: "
@@ -22,6 +23,7 @@ MISSING = MissingFileWords(
     to_people="The file {name!r} did not reach the team: {why}.",
     too_late="its platform did not deliver it in time; send it again",
 )
+UNREAD_PARTS = "The team can't read this part of it: {parts}."
 CUT = "The team sees only the first {most:,} characters of the file {name!r}."
 UNKNOWN_TYPES = ("", "application/octet-stream")
 """Types of which only a file's contents show what it is."""
@@ -55,7 +57,11 @@ def as_shown(file: Attachment) -> Attachment | MissingFile:
 
 def told_of(files: Sequence[Attachment], missing: Sequence[MissingFile]) -> str:
     """Notice about files that the team does not get whole, or ""."""
-    lines = [MISSING.to_people.format(name=each.name, why=each.why) for each in missing]
+    lines = [
+        MISSING.to_people.format(name=each.name, why=each.why) for each in missing if not each.part
+    ]
+    if parts := names_of(missing, FILE_NAME):
+        lines.append(UNREAD_PARTS.format(parts=parts))
     lines += [
         CUT.format(most=LONGEST_QUOTE, name=file.name)
         for file in files

@@ -35,10 +35,12 @@ LONGEST_TEXT_FILE = 400_000
 
 LEFT_OUT = "application/vnd.parley.left-out"
 """Media type in the row of a file that is missing: its contents are the reason."""
+UNREAD_PART = "application/vnd.parley.unread-part"
+"""Media type in the row of a part that can't be read, and is no file: it has a name alone."""
+NOT_THERE = f"media_type IN ('{LEFT_OUT}', '{UNREAD_PART}')"
+"""Condition that a row names what the team does not get."""
 
-IS_FOREIGN = (
-    f"EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id AND media_type <> '{LEFT_OUT}')"
-)
+IS_FOREIGN = f"EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id AND NOT {NOT_THERE})"
 """Condition that a message came with a file that the team gets."""
 
 _IS_TEXT = "(media_type LIKE 'text/%' OR media_type = 'application/json')"
@@ -66,7 +68,7 @@ def attach(
                 "name": file.name,
                 "media_type": file.media_type,
                 "sha256": sha256,
-                "size": 0 if file.media_type == LEFT_OUT else file.size,
+                "size": 0 if file.media_type in (LEFT_OUT, UNREAD_PART) else file.size,
             },
         )
 
@@ -104,7 +106,12 @@ def missing(connection: Connection, inbox: int) -> tuple[MissingFile, ...]:
         f" AND media_type NOT LIKE 'image/%' AND NOT {_IS_TEXT} ORDER BY n",
         {"inbox": inbox},
     )
-    return tuple(MissingFile(name=row["name"], why=_why(connection, row)) for row in rows)
+    return tuple(
+        MissingFile(
+            name=row["name"], why=_why(connection, row), part=row["media_type"] == UNREAD_PART
+        )
+        for row in rows
+    )
 
 
 def _why(connection: Connection, row: Row) -> str:
@@ -114,7 +121,8 @@ def _why(connection: Connection, row: Row) -> str:
 
 
 def _left_out(file: MissingFile) -> Attachment:
-    return Attachment(name=file.name, media_type=LEFT_OUT, data=file.why.encode())
+    kind = UNREAD_PART if file.part else LEFT_OUT
+    return Attachment(name=file.name, media_type=kind, data=file.why.encode())
 
 
 def expect(connection: Connection, inbox: int, files: Sequence[AwaitedFile], now: float) -> None:

@@ -13,7 +13,7 @@ from gateway.store.connection import Connection, Row
 from gateway.store.records import InboxKind, InboxOutcome, TurnStatus
 from gateway.store.rulebook import Offer
 from gateway.store.units.events import add_events
-from gateway.store.units.files import IS_FOREIGN, LEFT_OUT, attach
+from gateway.store.units.files import IS_FOREIGN, LEFT_OUT, NOT_THERE, UNREAD_PART, attach
 from gateway.store.units.rows import first, scalar
 
 HAS_ID = (
@@ -112,9 +112,9 @@ def is_overtaken(connection: Connection, target: Target, message: InboundMessage
 def _files(connection: Connection, inbox: int) -> list[str]:
     """Contents of a message's files, and the names of missing ones."""
     rows = connection.fetch(
-        "SELECT CASE WHEN media_type = :left_out THEN name ELSE sha256 END AS file"
+        f"SELECT CASE WHEN {NOT_THERE} THEN name ELSE sha256 END AS file"
         " FROM attachments WHERE inbox = :inbox",
-        {"inbox": inbox, "left_out": LEFT_OUT},
+        {"inbox": inbox},
     )
     return sorted(row["file"] for row in rows)
 
@@ -131,7 +131,7 @@ def _gone(connection: Connection, inbox: int, files: Sequence[AwaitedFile]) -> l
             gone += [] if row["name"] in names else [row["n"]]
         elif left[file]:
             left[file] -= 1
-        else:
+        elif row["media_type"] != UNREAD_PART:
             gone.append(row["n"])
     return gone
 

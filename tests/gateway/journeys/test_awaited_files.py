@@ -268,6 +268,21 @@ async def test_a_file_that_nobody_can_read_is_named_to_team_and_author(tmp_path,
     assert "buy bread" in heard(client)
 
 
+@pytest.mark.parametrize("wanted", [(), (PLAN,)], ids=["alone", "with a file"])
+async def test_parts_that_are_no_files_are_named_to_team_and_author_in_one_line(tmp_path, wanted):
+    client = model("a pity")
+    parts = tuple(MissingFile(name=name, part=True) for name in ("a poll", "the canvas 'Plan'"))
+    async with unlimited(tmp_path, client) as gateway:
+        receipt = await gateway.accept(said("look", *wanted, missing=parts))
+        if wanted:
+            await gateway.bring_files(receipt.inbox, [PLAN_HERE], [])
+        events = await until(gateway, receipt.thread, ends)
+    assert notices(events) == ["The team can't read this part of it: a poll, the canvas 'Plan'."]
+    named = "(Not shown to you, because it can't be read here: a poll, the canvas 'Plan'.)"
+    assert named in heard(client)
+    assert ("buy bread" in heard(client)) == bool(wanted)
+
+
 async def test_a_text_is_a_text_whatever_its_type_says(tmp_path):
     client = model("seen")
     log = Attachment(name="a.log", media_type="application/x-unknown", data="größer".encode())
