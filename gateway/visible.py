@@ -1,4 +1,4 @@
-"""Contents of a platform's messages as one value, and their words for the team.
+"""Contents of messages as one value, and their words for the team.
 
 An adapter reads each payload once into a `VisibleContent`. It holds facts, no sentences: all words
 around them are said here. What is not the author's own text is data to the model.
@@ -33,9 +33,10 @@ class Writer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A card below a message: an alert, an embed, or the preview of a link.
+    """A card below a message, such as an alert or an embed.
 
-    `site` is the one that a preview shows, "" for a card that the message's author made.
+    Also the preview of a link: `site` is the one that a preview shows, "" for a card that the
+    message's author made.
     """
 
     author: str = ""
@@ -59,7 +60,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poll:
-    """A poll; each answer has its votes, None where they are not told."""
+    """A poll; an answer has its votes, None where nobody tells them."""
 
     question: str
     answers: tuple[tuple[str, int | None], ...] = ()
@@ -89,10 +90,10 @@ class UnreadPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleContent:
-    """What a message shows to people, in the order of the fields.
+    """Contents of a message, as people see them.
 
-    `text` is all that stands in the message itself, blocks and components included. `files` can be
-    fetched, `unread` names what can't be read.
+    They are shown in the order of the fields. `text` is all that stands in the message itself,
+    blocks and components included. `files` can be fetched, `unread` names what can't be read.
     """
 
     who: Writer = field(default_factory=Writer)
@@ -105,7 +106,7 @@ class VisibleContent:
     forwards: tuple[VisibleContent, ...] = ()
 
     def map(self, change: Change) -> VisibleContent:
-        """The content with each of its texts changed, such as by names for ids."""
+        """The content with each of its texts changed."""
         return replace(
             self,
             text=change(self.text),
@@ -131,7 +132,7 @@ def own_text(content: VisibleContent) -> str:
 
 
 def quote_of(kind: Pointed, content: VisibleContent, trusted: Collection[str] = ()) -> Quote:
-    """A whole message as data; it is verified if its writer is `trusted`.
+    """A whole message as data, verified if its writer is `trusted`.
 
     Where nobody pointed at it, its files and what can't be read are named in it: they do not come.
     """
@@ -151,7 +152,7 @@ def with_content(
     *,
     trusted: Collection[str] = (),
 ) -> InboundMessage:
-    """The message with all that it shows, and with what came with it.
+    """The message with all that it shows and brings.
 
     `pointed` are messages elsewhere, the oldest first; one that shows nothing is left out.
     """

@@ -230,7 +230,7 @@ def test_an_import_inside_a_function_breaks_a_contract(copy: Path, graph: Graph)
 
 SEEN_BY_ADAPTERS = (
     *("adapter", "client", "conversation", "errors", "events", "human_tools", "missed"),
-    *("rates", "registry", "surface", "values", "base", "render"),
+    *("rates", "registry", "surface", "values", "visible", "base", "render"),
     *("config.problems", "config.routes", "config.table"),
 )
 
