@@ -301,6 +301,9 @@ def _with_remedy(told: _Explanation, error: BaseException, *, operator: bool) ->
     return told if mendable else replace(told, text=f"{told.text} {NOT_YOURS}")
 
 
+SET_ASIDE = "It is set aside: the next message goes without it. Try again sends its text once more."
+
+
 def _model_failures() -> dict[type[BaseException], _Explanation]:
     # Here for start-up: every command imports this module, and few call a model.
     from teams.models import (
@@ -350,8 +353,7 @@ def _model_failures() -> dict[type[BaseException], _Explanation]:
         ContentRefused: _Explanation(
             "our fault",
             "the model's provider did not take the content of a message",
-            "The model's provider did not take a file or the form of a message. It is left out of "
-            "the next request.",
+            f"The model's provider did not take a file or the form of a message. {SET_ASIDE}",
             retry=True,
         ),
         BadRequest: _Explanation(

@@ -13,12 +13,13 @@ from gateway.base.describe import describe
 from gateway.base.redaction import REDACTION
 from gateway.config.models import ModelConfig, model_address, resolve
 from gateway.config.providers import PROVIDERS, key_variable
-from gateway.errors import TeamUnusable, ToolFailed, causes
+from gateway.errors import SET_ASIDE, TeamUnusable, ToolFailed, causes
 from teams.base import TeamError
 from teams.models import (
     BadAnswer,
     BadCredentials,
     BadRequest,
+    ContentRefused,
     ContextOverflow,
     ModelDisconnected,
     ModelError,
@@ -58,6 +59,8 @@ def _setting(error: ModelError, models: Mapping[str, ModelConfig]) -> str:
     name = next(_tables(error, models), "")
     if isinstance(error, ContextOverflow):
         return "Or give the agent a model_context that is bounded."
+    if isinstance(error, ContentRefused):
+        return SET_ASIDE
     return _setting_in(f"[models.{name}]", error, models[name]) if name else ""
 
 

@@ -29,6 +29,7 @@ from teams._group_chats.magentic_ledger import ProgressLedger, read_ledger
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage, TextMessage
 from teams._run.run import run_in_path
+from teams.agents._set_aside import setting_aside
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import remove_images
 from teams.models._types import AssistantMessage, LLMMessage, RequestUsage, UserMessage
@@ -267,7 +268,8 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self, messages: Sequence[LLMMessage], json_output: type[BaseModel] | bool | None = None
     ) -> str:
         answer = self._model_client.create(messages, json_output=json_output)
-        result = await run_in_path(self.manager_name, answer)
+        with setting_aside(self._thread.items(), self.manager_name):
+            result = await run_in_path(self.manager_name, answer)
         if not isinstance(result.content, str):
             raise RuntimeError(
                 "The orchestrator's model answered with tool calls, but has no tools."

@@ -25,6 +25,7 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectorEvent
 from teams._run.merge import run_bounded
 from teams._run.run import run_in_path, stream_answer_in_path
+from teams.agents._set_aside import setting_aside
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._types import (
@@ -207,9 +208,11 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             return
         prompt = await self._prompt(candidates)
         while (speaker := self._decision(candidates)) is None:
-            async with aclosing(self._ask([prompt, *self._exchange(candidates)])) as events:
-                async for event in events:
-                    yield event
+            asked = self._ask([prompt, *self._exchange(candidates)])
+            with setting_aside(self._model_context.history):
+                async with aclosing(asked) as events:
+                    async for event in events:
+                        yield event
         yield self._choose(speaker)
 
     def _choose(self, speaker: str) -> SelectionDone:

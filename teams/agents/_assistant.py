@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel
@@ -43,7 +43,7 @@ from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import StreamingChatAgent
 from teams.agents._handoff import Handoff
 from teams.agents._memory_states import MemoryStates
-from teams.agents._set_aside import set_aside
+from teams.agents._set_aside import offer_again, setting_aside
 from teams.agents._tool_batch import ToolBatch
 from teams.memory._base import Memory
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
@@ -58,7 +58,6 @@ from teams.models._conversation import (
     open_calls,
     remove_images,
 )
-from teams.models._errors import ContentRefused
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResultMessage,
@@ -236,6 +235,8 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         if turn is None:
             turn = self._turn = TurnRecord()
             await self._close_open_calls()
+        elif all(message.id in turn.taken for message in messages):  # it is tried again
+            offer_again(self._model_context.history, messages)
         self._taken = turn.taken
         try:
             while turn.produced or turn.phase != "done":
@@ -288,7 +289,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
             return
         request = await self._request(turn, token)
         answer = None
-        try:
+        with self._setting_aside():
             if not self._model_client_stream:
                 answer = await run_in_path(self._name, self._model_client.create(**request))
             else:
@@ -299,12 +300,12 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
                             yield stream_chunk(piece, self._name, turn.message_id)
                         else:
                             answer = _check_answer(piece)
-        except ContentRefused as error:
-            set_aside(self._model_context.history, files=error.about_files)
-            raise
         if answer is None:
             raise RuntimeError(f"The stream of agent {self.name!r} ended without a final result.")
         await self._accept(turn, answer)
+
+    def _setting_aside(self) -> AbstractContextManager[None]:
+        return setting_aside(self._model_context.history)
 
     async def _absorb_messages(self, turn: TurnRecord, messages: Sequence[BaseChatMessage]) -> None:
         """Messages and memories into the context, each once."""

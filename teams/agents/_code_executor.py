@@ -38,6 +38,7 @@ from teams.agents._code_run import (
     find_code_blocks,
     read_decision,
 )
+from teams.agents._set_aside import offer_again, setting_aside
 from teams.code_executors._base import CodeExecutor
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
@@ -193,6 +194,8 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         turn = self._turn
         if turn is None:
             turn = self._turn = CodeTurnRecord()
+        elif all(message.id in turn.taken for message in messages):  # it is tried again
+            offer_again(self._model_context.history, messages)
         self._taken = turn.taken
         while True:
             while turn.produced:
@@ -279,19 +282,18 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         """Call the model; yield its stream, and settle the next phase."""
         assert model is not None, "only a model reflects"
         messages = await self._request(model)
-        if not self._model_client_stream:
-            answer = await run_in_path(self.name, model.create(messages))
-            await self._accept(turn, answer)
-            return
         answer = None
-        async with aclosing(
-            stream_answer_in_path(self.name, model.create_stream(messages))
-        ) as stream:
-            async for piece in stream:
-                if isinstance(piece, str):
-                    yield stream_chunk(piece, self._name, turn.message_id)
-                else:
-                    answer = piece
+        with setting_aside(self._model_context.history):
+            if not self._model_client_stream:
+                answer = await run_in_path(self.name, model.create(messages))
+            else:
+                pieces = model.create_stream(messages)
+                async with aclosing(stream_answer_in_path(self.name, pieces)) as stream:
+                    async for piece in stream:
+                        if isinstance(piece, str):
+                            yield stream_chunk(piece, self._name, turn.message_id)
+                        else:
+                            answer = piece
         if answer is None:
             raise RuntimeError(
                 f"The model stream of agent {self.name!r} ended without a final result."
@@ -369,7 +371,8 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         assert model is not None, "only a model tries again"
         prompt = consider_prompt(self._max_retries_on_error - turn.attempt)
         messages = [*await self._request(model), UserMessage(content=prompt, source=self.name)]
-        answer = await run_in_path(self.name, model.create(messages, json_output=RetryDecision))
+        with setting_aside(self._model_context.history):
+            answer = await run_in_path(self.name, model.create(messages, json_output=RetryDecision))
         decision = read_decision(_text(answer, self.name))
         turn.produced.append(
             ThoughtEvent(content=decision.reason, source=self.name, models_usage=answer.usage)

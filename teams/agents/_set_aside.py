@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from teams._base.history import History
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias, TypeVar, cast
+
 from teams._base.image import Image
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import MultiModalMessage, TextMessage
+from teams.models._errors import ContentRefused
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
@@ -13,46 +19,118 @@ from teams.models._types import (
 
 NO_FILES = "(The images of this message are left out: the model's provider did not take them.)"
 NO_MESSAGE = "(This message was set aside: the model's provider did not take it.)"
+OFFERED = "(This is sent again, without files: the model's provider did not take it before.)"
+LEFT_OUT = "(This message is left out: the model's provider did not take it.)"
 NO_RESULT = "(The result is left out: the model's provider did not take it.)"
+PEOPLE = "user"
+"""The source of what people say."""
+
+Kept: TypeAlias = LLMMessage | BaseAgentEvent | BaseChatMessage
+K = TypeVar("K", bound=Kept)
 
 
-def set_aside(history: History[LLMMessage], *, files: bool) -> None:
-    """Replace the newest content that can be to blame.
+@contextmanager
+def setting_aside(kept: list[K], own: str = "") -> Generator[None]:
+    """Set aside what the request within is refused for.
 
-    Of `files`, that are the images of the newest message that has some. Else it is what came after
-    the last answer: first the results of tools, then a message.
+    It is made of what is `kept`; `own` names who asks, where these are the messages of a chat.
     """
-    for place in reversed(range(len(history))):
+    try:
+        yield
+    except ContentRefused as error:
+        if not (error.about_files and _leave_images_out(kept)):
+            _set_content_aside(kept, own)
+        raise
+
+
+def offer_again(history: list[LLMMessage], messages: Sequence[BaseChatMessage]) -> None:
+    """Put back what was set aside of the newest `messages`."""
+    heard: set[str] = set()
+    for place in _since_answer(history):
         message = history[place]
-        put = _without_images(message) if files else _without_content(message)
-        if put is not None:
-            history.replace([*history[:place], put, *history[place + 1 :]])
-            return
-        if not files and isinstance(message, AssistantMessage) and isinstance(message.content, str):
-            return
+        if isinstance(message, UserMessage) and message.source not in heard:
+            heard.add(message.source)
+            said = [each for each in messages if each.source == message.source]
+            if said and message.content == NO_MESSAGE:
+                _put(history, place, f"{_words(said[-1])}\n\n{OFFERED}")
 
 
-def _without_images(message: LLMMessage) -> LLMMessage | None:
-    if not isinstance(message, UserMessage) or isinstance(message.content, str):
-        return None
-    texts = [part for part in message.content if not isinstance(part, Image)]
-    return _said_instead(message, "\n".join([*texts, NO_FILES]))
+def _leave_images_out(kept: list[K]) -> bool:
+    """Leave the newest images out; False if there are none."""
+    for place in reversed(range(len(kept))):
+        message = kept[place]
+        if isinstance(message, UserMessage | MultiModalMessage) and any(
+            isinstance(part, Image) for part in message.content
+        ):
+            _put(kept, place, f"{_words(message)}\n{NO_FILES}")
+            return True
+    return False
 
 
-def _without_content(message: LLMMessage) -> LLMMessage | None:
+def _set_content_aside(kept: list[K], own: str) -> None:
+    """Replace what may be to blame; after a vain try, all."""
+    places = _since_answer(kept, own)
+    blamed = [place for place in places if _is_blamed_first(kept[place])] or places
+    results = blamed and isinstance(kept[blamed[0]], FunctionExecutionResultMessage)
+    if not results and any(_is_marked(kept[place]) for place in places):
+        for place in places:
+            _put(kept, place, LEFT_OUT)
+    elif blamed:
+        _put(kept, blamed[0], NO_MESSAGE)
+
+
+def _since_answer(kept: Sequence[Kept], own: str = "") -> list[int]:
+    """The places of what others have said since, the newest first."""
+    places: list[int] = []
+    for place in reversed(range(len(kept))):
+        match kept[place]:
+            case AssistantMessage(content=str()):
+                break
+            case BaseChatMessage(source=source) if source == own:
+                break
+            case UserMessage() | FunctionExecutionResultMessage() | BaseChatMessage():
+                places.append(place)
+            case _:
+                pass
+    return places
+
+
+def _is_blamed_first(message: Kept) -> bool:
     match message:
         case FunctionExecutionResultMessage(content=results):
-            if all(result.content == NO_RESULT for result in results):
-                return None
-            told = [result.model_copy(update={"content": NO_RESULT}) for result in results]
-            return FunctionExecutionResultMessage(content=told)
-        case UserMessage() if message.content != NO_MESSAGE:
-            return _said_instead(message, NO_MESSAGE)
+            return any(result.content != NO_RESULT for result in results)
+        case UserMessage() | BaseChatMessage():
+            return message.source == PEOPLE and not _is_marked(message)
         case _:
-            return None
+            return False
 
 
-def _said_instead(message: UserMessage, text: str) -> UserMessage:
-    put = UserMessage(content=text, source=message.source)
-    put.stem_from(message.origin())
-    return put
+def _is_marked(message: Kept) -> bool:
+    return isinstance(message, UserMessage | BaseChatMessage) and _words(message).endswith(
+        (NO_MESSAGE, OFFERED, LEFT_OUT)
+    )
+
+
+def _words(message: UserMessage | BaseChatMessage) -> str:
+    """The text, without images."""
+    if not isinstance(message, UserMessage | MultiModalMessage):
+        return message.to_model_text()
+    parts = [message.content] if isinstance(message.content, str) else message.content
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _put(kept: list[K], place: int, text: str) -> None:
+    """Let this be said there; a result keeps its call."""
+    put: Kept
+    match kept[place]:
+        case FunctionExecutionResultMessage(content=results):
+            told = [result.model_copy(update={"content": NO_RESULT}) for result in results]
+            put = FunctionExecutionResultMessage(content=told)
+        case UserMessage() as message:
+            put = UserMessage(content=text, source=message.source)
+            put.stem_from(message.origin())
+        case BaseChatMessage() as message:
+            put = TextMessage(content=text, source=message.source, metadata=message.metadata)
+        case _:
+            return
+    kept[place] = cast("K", put)

@@ -12,18 +12,20 @@ from playwright.async_api import async_playwright
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import ToolCall, run_hooks
-from teams.core import CancellationToken
+from teams.core import CancellationToken, Image
 from teams.messages import (
     MultiModalMessage,
     TextMessage,
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
 )
-from teams.models import CreateResult, RequestUsage
+from teams.models import ContentRefused, CreateResult, RequestUsage
 from teams.models.replay import ReplayChatCompletionClient
 from teams.tools import TextResultContent, ToolResult
 from tests.browser.site import HOSTILE, Site
 from tests.browser.surfing import BLIND, call, surfer_on, turn_of, words_of
+
+PIXEL = Image.from_base64("R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=")
 
 
 async def test_a_turn_is_one_step_with_the_page_and_its_picture(site: Site):
@@ -67,6 +69,25 @@ async def test_a_model_is_shown_elements_and_a_picture_and_never_the_call_that_o
             *("visit_url", "web_search", "history_back", "click", "input_text"),
             *("answer_question", "summarize_page", "sleep", "hover"),
         }
+
+
+async def test_a_refused_picture_of_a_page_is_left_out_and_peoples_images_stay(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    async with surfer_on(site, "/", "Seen.") as surfer:
+
+        async def refuse(*_: Any, **__: Any) -> CreateResult:
+            raise ContentRefused("The image was refused.")
+
+        with monkeypatch.context() as refusing:
+            refusing.setattr(surfer.model_client, "create", refuse)
+            with pytest.raises(ContentRefused):
+                await turn_of(surfer, MultiModalMessage(content=["Look.", PIXEL], source="user"))
+        await turn_of(surfer)
+        asked = surfer.model_client.create_calls[-1]["messages"]  # pyright: ignore
+        assert isinstance(asked[-1].content, str)
+        assert PIXEL in asked[1].content
+        assert (await surfer.save_state())["browser"]["blind"] is True
 
 
 async def test_scrolling_is_offered_where_it_is_possible(site: Site):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -43,6 +43,7 @@ from teams.agents.web_surfer._tools import (
     BrowserTools,
 )
 from teams.models._client import ChatCompletionClient
+from teams.models._errors import ContentRefused
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResultMessage,
@@ -160,6 +161,8 @@ class MultimodalWebSurfer(AssistantAgent):
         )
         self._browser = BrowserTools(self._session, control, self._ask)
         self._opened_for: TurnRecord | None = None
+        self._shows = False
+        """The last request has a picture of the page."""
         super().__init__(
             name,
             model_client,
@@ -204,17 +207,32 @@ class MultimodalWebSurfer(AssistantAgent):
     async def _request(self, turn: TurnRecord, token: CancellationToken) -> dict[str, Any]:
         request = await super()._request(turn, token)
         hidden, state, picture = {OPEN, "scroll_up", "scroll_down"}, "No page is open.", b""
-        sees = self._model_client.model_info["vision"]
+        sees = self._model_client.model_info["vision"] and not self._browser.record.blind
         if self._session.is_open:
             try:
                 async with asyncio.timeout(LONGEST_CALL):
                     state, picture, hidden = await self._browser.look(words=not sees)
             except Exception as error:  # whatever a page has made of itself
                 state = await self._browser.give_up(error)
-        content = [state, Image.from_bytes(picture)] if sees and picture else state
+        self._shows = bool(sees and picture)
+        content = [state, Image.from_bytes(picture)] if self._shows else state
         request["messages"] = [*request["messages"], UserMessage(content=content, source=self.name)]
         request["tools"] = [each for each in request["tools"] if each["name"] not in hidden]
         return request
+
+    @contextmanager
+    def _setting_aside(self) -> Generator[None]:
+        """Show no more pictures of pages after one was refused."""
+        refused: ContentRefused | None = None
+        with super()._setting_aside():
+            try:
+                yield
+            except ContentRefused as error:
+                if not (error.about_files and self._shows):
+                    raise
+                self._browser.record.blind, refused = True, error
+        if refused is not None:
+            raise refused
 
     async def _accept(self, turn: TurnRecord, answer: CreateResult) -> None:
         """Take the first call of an answer, with its element's name."""

@@ -50,16 +50,20 @@ class BrowserRecord:
 
     url: str = ""
     usage: RequestUsage | None = None
+    blind: bool = False
+    """The model's provider does not take pictures of pages."""
 
     def dump(self, _: object) -> dict[str, Any]:
         """The record as JSON data."""
         used = self.usage
-        return {"url": self.url, "usage": used and [used.prompt_tokens, used.completion_tokens]}
+        usage = used and [used.prompt_tokens, used.completion_tokens]
+        return {"url": self.url, "usage": usage, **({"blind": True} if self.blind else {})}
 
     @classmethod
     def load(cls, data: Mapping[str, Any], _: object) -> BrowserRecord:
         """The inverse of `dump`."""
-        return cls(str(data["url"]), RequestUsage(*data["usage"]) if data["usage"] else None)
+        used = RequestUsage(*data["usage"]) if data["usage"] else None
+        return cls(str(data["url"]), used, blind=bool(data.get("blind")))
 
     def use(self, usage: RequestUsage) -> None:
         """Add the tokens of a request."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any
 
 import pytest
 
-from teams.agents import AssistantAgent
-from teams.agents._set_aside import NO_FILES, NO_MESSAGE, NO_RESULT
+from teams import MagenticOneGroupChat, RoundRobinGroupChat, SelectorGroupChat
+from teams.agents import AssistantAgent, CodeExecutorAgent, SocietyOfMindAgent
+from teams.agents._set_aside import LEFT_OUT, NO_FILES, NO_MESSAGE, NO_RESULT, OFFERED
 from teams.base import TeamError
 from teams.core import Image
 from teams.messages import MultiModalMessage
@@ -17,6 +19,7 @@ from teams.models import BadRequest, ContentRefused, ModelError
 from teams.models.openai import OpenAIChatCompletionClient
 from tests.fakes.openai_script import Call, Fail, Reply
 from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.scripted_executor import ScriptedExecutor
 
 PIXEL = Image.from_base64("R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=")
 IMAGE = Fail(status=400, message="The image data you provided does not represent a valid image.")
@@ -82,6 +85,134 @@ async def test_a_refused_message_without_files_is_set_aside(openai_server: FakeO
     assert await told(ann, "Well?") == "ok"
     contents = [message["content"] for message in openai_server.requests[-1].messages[1:]]
     assert contents == ["Hi", "Hello.", NO_MESSAGE, "Well?"]
+
+
+def contents(server: FakeOpenAI) -> list[Any]:
+    """The last request without the instructions."""
+    return [each["content"] for each in server.requests[-1].messages if each["role"] != "system"]
+
+
+async def refused(made: Any, task: Any = None) -> None:
+    with pytest.raises((TeamError, ContentRefused)):
+        await made.run(task=task)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_trying_again_offers_the_text_once_more(
+    openai_server: FakeOpenAI, agent: Make, stream: bool
+):
+    openai_server.script(Reply(text="Hello."), SHAPE, Reply(text="ok"))
+    team = RoundRobinGroupChat([agent(model_client_stream=stream)], max_turns=1)
+    await team.run(task="Hi")
+    await refused(team, MultiModalMessage(content=["Look!", PIXEL], source="user"))
+    assert (await team.run()).messages[-1].to_text() == "ok"
+    assert contents(openai_server) == ["Hi", "Hello.", f"Look!\n\n{OFFERED}"]
+
+
+async def test_trying_again_after_a_restart_offers_the_text(openai_server: FakeOpenAI, agent: Make):
+    openai_server.script(SHAPE, Reply(text="ok"))
+    team = RoundRobinGroupChat([agent()], max_turns=1)
+    await refused(team, "Bad")
+    other = RoundRobinGroupChat([agent()], max_turns=1)
+    await other.load_state(json.loads(json.dumps(await team.save_state())))
+    assert (await other.run()).messages[-1].to_text() == "ok"
+    assert contents(openai_server) == [f"Bad\n\n{OFFERED}"]
+
+
+async def test_a_text_that_is_refused_twice_is_left_out(openai_server: FakeOpenAI, agent: Make):
+    openai_server.script(SHAPE, SHAPE, Reply(text="ok"), Reply(text="fine"))
+    team = RoundRobinGroupChat([agent()], max_turns=1)
+    await refused(team, "Bad")
+    await refused(team)
+    assert contents(openai_server) == [f"Bad\n\n{OFFERED}"]
+    await team.run()
+    assert contents(openai_server) == [LEFT_OUT]
+    await team.run(task="Well?")
+    assert contents(openai_server) == [LEFT_OUT, "ok", "Well?"]
+
+
+async def test_what_people_said_is_blamed_before_what_agents_said(
+    openai_server: FakeOpenAI, agent: Make
+):
+    openai_server.script(Reply(text="I said."), SHAPE, SHAPE, Reply(text="ok"))
+    other = AssistantAgent("bob", agent()._model_client)
+    team = RoundRobinGroupChat([agent(), other], max_turns=2)
+    await refused(team, "Hi")
+    assert contents(openai_server) == ["Hi", "I said."]
+    await refused(team)
+    assert contents(openai_server) == [f"Hi\n\n{OFFERED}", "I said."]
+    await team.run()
+    assert contents(openai_server) == [LEFT_OUT, LEFT_OUT]
+
+
+async def test_results_before_a_refused_one_stay_aside_and_the_task_stays(
+    openai_server: FakeOpenAI, agent: Make
+):
+    script = [Reply(calls=[Call(name="look", arguments="{}", id=f"c{n}")]) for n in range(2)]
+    openai_server.script(script[0], SHAPE, script[1], SHAPE, Reply(text="ok"))
+    team = RoundRobinGroupChat([agent(tools=[look], max_tool_iterations=3)], max_turns=1)
+    await refused(team, "Look!")
+    await refused(team)
+    await team.run()
+    assert contents(openai_server) == ["Look!", None, NO_RESULT, None, NO_RESULT]
+
+
+async def test_a_refused_file_where_there_is_none_is_the_message(
+    openai_server: FakeOpenAI, agent: Make
+):
+    openai_server.script(IMAGE, Reply(text="ok"))
+    team = RoundRobinGroupChat([agent()], max_turns=1)
+    await refused(team, "Bad")
+    await team.run(task="Well?")
+    assert contents(openai_server)[-1] == "Well?"
+    assert NO_MESSAGE in contents(openai_server)
+
+
+async def test_a_code_executor_sets_aside_and_offers_again(openai_server: FakeOpenAI, agent: Make):
+    openai_server.script(SHAPE, Reply(text="ok"), IMAGE, Reply(text="fine"))
+    client = agent()._model_client
+    coder = CodeExecutorAgent("ann", ScriptedExecutor(), model_client=client)
+    team = RoundRobinGroupChat([coder], max_turns=1)
+    await refused(team, "Bad")
+    await team.run()
+    assert contents(openai_server) == [f"Bad\n\n{OFFERED}"]
+    await refused(team, MultiModalMessage(content=["Look!", PIXEL], source="user"))
+    await team.run()
+    assert contents(openai_server)[-1] == f"Look!\n{NO_FILES}"
+
+
+async def test_a_society_answers_without_what_was_refused(openai_server: FakeOpenAI, agent: Make):
+    openai_server.script(Reply(text="Inner."), SHAPE, Reply(text="ok"))
+    inner = RoundRobinGroupChat([agent()], max_turns=1)
+    society = SocietyOfMindAgent("soc", inner, agent()._model_client)
+    team = RoundRobinGroupChat([society], max_turns=1)
+    await refused(team, "Hi")
+    assert (await team.run()).messages[-1].to_text() == "ok"
+    assert NO_MESSAGE in contents(openai_server)
+
+
+async def test_a_selector_chooses_without_what_was_refused(openai_server: FakeOpenAI, agent: Make):
+    openai_server.script(SHAPE, Reply(text="bob"), Reply(text="ok"))
+    client = agent()._model_client
+    members = [AssistantAgent(name, client, description=name) for name in ("ann", "bob")]
+    team = SelectorGroupChat(members, client, max_turns=1)
+    await refused(team, "Bad")
+    assert (await team.run()).messages[-1].source == "bob"
+    prompt = openai_server.requests[1].messages[0]["content"]
+    assert NO_MESSAGE in prompt
+    assert "Bad" not in prompt
+
+
+async def test_an_orchestrator_goes_on_without_a_refused_image(
+    openai_server: FakeOpenAI, agent: Make
+):
+    openai_server.script(IMAGE, Reply(text="facts"), Reply(text="plan"), Fail(status=401))
+    client = agent()._model_client
+    team = MagenticOneGroupChat([AssistantAgent("ann", client)], client)
+    await refused(team, MultiModalMessage(content=["Look!", PIXEL], source="user"))
+    with pytest.raises(TeamError):
+        await team.run()
+    assert openai_server.requests[1].messages[0]["content"] == f"Look!\n{NO_FILES}"
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,19 @@
 from pathlib import Path
 
 from adapters.slack.testing import SlackSimulator
+from gateway.conversation import Attachment
+from gateway.errors import SET_ASIDE
 from gateway.events import BROKE_OFF
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
+from teams.agents._set_aside import NO_FILES
 from teams.base import Team
 from teams.conditions import MaxMessageTermination
-from teams.models import ModelUnreachable
+from teams.models import ContentRefused, ModelUnreachable
 from tests.adapters.slack.desk import advancing
 from tests.adapters.slack.running import running
 from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.content.test_attachments import png
 
 HALF = "Half an answer that people saw "
 
@@ -49,3 +53,23 @@ async def test_the_next_answer_is_a_post_below_the_error(tmp_path: Path) -> None
     assert [each.text for each in again[:2]] == [half.text, error.text]
     assert "The whole answer." in again[2].text
     assert BROKE_OFF not in again[2].text
+
+
+async def test_a_refused_picture_is_left_out_when_people_try_again(tmp_path: Path) -> None:
+    refused = ContentRefused("The image does not represent a valid image.")
+    model = ScriptedModel(refused, ["I read it."], vision=True)
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: breaking(model)) as run,
+        advancing(slack),
+    ):
+        asked = await slack.person("alice").asks("general", "look")
+        picture = Attachment(name="a.png", media_type="image/png", data=png())
+        await run.say("alice", "look", asked, attachments=[picture])
+        await slack.until(lambda: bool(run.messages(asked)))
+        (error,) = run.messages(asked)
+        await run.say("alice", "/retry", asked)
+        await slack.until(lambda: "I read it." in str(run.messages(asked)[-1].text))
+    assert SET_ASIDE in error.text
+    assert error.buttons == ("Try again",)
+    assert model.texts()[-1].endswith(f"look\n{NO_FILES}")
