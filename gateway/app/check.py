@@ -22,6 +22,7 @@ from gateway.app.database import check_database
 from gateway.app.findings import PROBE_SECONDS, Finding
 from gateway.app.foreign_output import asking_tools
 from gateway.app.known_tools import accept_tools, check_known_tools, met_tools, stored_tools
+from gateway.app.left_out import check_left_out
 from gateway.app.load import LoadedConfig
 from gateway.app.models import probe_models, unpriced_models
 from gateway.app.rules import check_people, check_rules
@@ -119,6 +120,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "")
         tools = [tools_of(team) for team in built.values()]
         findings += check_rules(loaded.config, tools, listed)
     findings += check_conditions(built, listed)
+    findings += check_left_out(built, listed)
     findings += check_people(loaded.config)
     findings += await _check_known_tools(loaded, listed, offline=offline, accept=accept)
     if not offline:

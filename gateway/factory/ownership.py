@@ -88,8 +88,11 @@ class OwnedParts:
         self._seen[place] = weakref.ref(part, lambda _: self._seen.pop(place, None))
 
 
-def all_parts(team: object) -> Iterator[object]:
-    """Parts of a team at any depth, others' included; team first."""
+def all_parts(team: object, *, but: tuple[type, ...] = ()) -> Iterator[object]:
+    """Parts of a team at any depth, others' included; team first.
+
+    The parts of such as are one of `but` are left out.
+    """
     left: list[object] = [team] if _contents(type(team)) else []
     seen: dict[int, object] = {}
     while left:
@@ -98,6 +101,8 @@ def all_parts(team: object) -> Iterator[object]:
             continue
         seen[id(part)] = part
         yield part
+        if part is not team and isinstance(part, but):
+            continue
         if (contents := _contents(type(part))) and (found := contents(part)):
             left += compress(found, map(_contents, map(type, found)))
 

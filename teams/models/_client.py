@@ -191,6 +191,11 @@ class ChatCompletionClient(ComponentBase[BaseModel], ABC):
     ) -> int:
         """Estimated tokens left in the model's context; may be negative."""
 
+    def left_out(self, tools: Sequence[Tool | ToolSchema]) -> Sequence[str]:
+        """Sentences on those of the tools that no request has."""
+        del tools
+        return ()
+
     @property
     def max_output_tokens(self) -> int | None:
         """Most tokens of an answer, if the client limits them."""

@@ -134,6 +134,10 @@ class WireClient(ChatCompletionClient):
         """See ChatCompletionClient; ValueError for a model whose context length is not known."""
         return self._dialect.context_tokens() - self.count_tokens(messages, tools=tools)
 
+    @override
+    def left_out(self, tools: Sequence[Tool | ToolSchema]) -> Sequence[str]:
+        return outgoing(self._dialect, Asked((), tools, "auto", None, {})).left_out
+
     @property
     @override
     def max_output_tokens(self) -> int | None:

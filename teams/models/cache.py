@@ -114,6 +114,10 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         return self._client.count_tokens(messages, tools=tools)
 
     @override
+    def left_out(self, tools: Sequence[Tool | ToolSchema]) -> Sequence[str]:
+        return self._client.left_out(tools)
+
+    @override
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:

@@ -188,6 +188,10 @@ class FallbackChatCompletionClient(
             raise unknown
         return min(left)
 
+    @override
+    def left_out(self, tools: Sequence[Tool | ToolSchema]) -> Sequence[str]:
+        return [each for client in self._clients for each in client.left_out(tools)]
+
     @property
     @override
     def max_output_tokens(self) -> int | None:
