@@ -17,7 +17,10 @@ TEXT = "An answer of the length that answers in chats have: about two lines of t
 CALL = "Add the numbers, again and again."
 ANSWERS = [
     {"when": CALL, "calls": [{"name": "add", "arguments": '{"a": 2, "b": 3}', "id": "call_1"}]},
-    {"after_tool": "add", "calls": [{"name": "add", "arguments": '{"a": 2, "b": 3}', "id": "c1"}]},
+    {
+        "after_tool": "add",
+        "calls": [{"name": "add", "arguments": '{"a": 2, "b": 3}', "id": "call_{n}"}],
+    },
     {"when": "", "text": TEXT},
 ]
 """The server's script: what asks for tools is answered by a call, all else by the text."""

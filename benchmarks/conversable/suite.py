@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent
 VENV = FOLDER.parent / ".ag2-venv"
 PARLEY, AG2 = "Parley", "AG2 0.8.7"
 OURS_ALONE = ("LongChat",)
-FASTER = 10
+FASTER = 1
 FLAT = 1.3
 
 Ask = Callable[[str, str], Any]

@@ -1,19 +1,61 @@
-"""A client of `teams.models` that was made elsewhere, as an agent's model."""
+"""Clients of `teams.models`, asked in the words of chat completions."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from contextvars import ContextVar
+from typing import Any, cast
+
+from pydantic import BaseModel
 
 from teams.conversable._answers import Answer, make_answer
+from teams.conversable._model_config import ModelCall
 from teams.conversable._model_messages import model_messages
-from teams.conversable._protocols import Given
-from teams.conversable._providers import CHUNKS, ProviderClient, show_stream
-from teams.conversable._usage import listed_price, parse_price
+from teams.conversable._printing import IOStream
+from teams.conversable._protocols import Given, Settings
+from teams.conversable._usage import Price, listed_price
 from teams.models._client import ChatCompletionClient
-from teams.models._types import RequestUsage
+from teams.models._types import CreateResult
+
+CHUNKS: ContextVar[Callable[[str], Awaitable[None] | None] | None] = ContextVar(
+    "teams_chunks", default=None
+)
+"""Takes the pieces of a streamed answer; without it they are printed."""
 
 
-class ChatCompletionModel:
+class TeamsClient:
+    """Reads the answers of a client of `teams.models` as a `ModelClient` does."""
+
+    def __init__(self, response_format: Any = None) -> None:
+        self._response_format = response_format
+
+    def message_retrieval(self, response: Answer) -> list[Any]:
+        """The text of each choice, or its message if it holds calls.
+
+        A text in the shape of a class with a method `format` is what that method returns.
+        """
+        formed, texts = hasattr(self._response_format, "format"), list[Any]()
+        for message in [choice.message for choice in response.choices]:
+            if message.tool_calls or message.function_call:
+                texts.append(message)
+            elif formed:
+                texts.append(self._response_format.model_validate_json(message.content).format())
+            else:
+                texts.append(message.content)
+        return texts
+
+    def cost(self, response: Answer) -> float:
+        """The cost of the answer."""
+        return response.cost
+
+    @staticmethod
+    def get_usage(response: Answer) -> Settings:
+        """Tokens and cost of an answer."""
+        return {**vars(response.usage), "cost": response.cost, "model": response.model}
+
+
+class ChatCompletionModel(TeamsClient):
     """Asks a client of `teams.models`, which others made and will close.
 
     For an entry of the `config_list` with `"model_client_cls": "ChatCompletionModel"`:
@@ -22,36 +64,71 @@ class ChatCompletionModel:
     """
 
     def __init__(self, entry: Given, *, client: ChatCompletionClient) -> None:
-        self._model = str(entry.get("model") or "")
+        super().__init__()
+        self._entry = ModelCall(entry)
         self._client = client
-        self._price = entry.get("price")
 
     async def create(self, params: Given) -> Answer:
         """The model's answer; streamed if somebody takes its pieces."""
-        images = self._client.model_info["vision"]
-        messages = model_messages(params["messages"], images=images)
-        tools = [tool["function"] for tool in params.get("tools", ())]
-        if CHUNKS.get() is None:
-            result = await self._client.create(messages, tools=tools)
-        else:
-            result = await show_stream(self._client.create_stream(messages, tools=tools))
-        cost = 0.0 if result.cached else self._cost(result.usage)
-        return make_answer(result, model=self._model, cost=cost, legacy_call=False)
+        options = {key: each for key, each in params.items() if key != "model_client_cls"}
+        options["stream"] = CHUNKS.get() is not None
+        return await ask_client(self._client, options, self._entry.price or self._listed())
 
-    def _cost(self, usage: RequestUsage) -> float:
+    def _listed(self) -> Price:
         provider = type(self._client).__module__.removeprefix("teams.models.").partition(".")[0]
-        name = str(getattr(self._client, "model", self._model))
-        listed = listed_price(provider, name, warns=False)
-        price = listed if self._price is None else parse_price(self._price)
-        return price.cost(usage.prompt_tokens, usage.completion_tokens)
+        name = str(getattr(self._client, "model", self._entry.settings.get("model")))
+        return listed_price(provider, name, warns=False)
 
-    def message_retrieval(self, response: Answer) -> list[Any]:
-        """The text of each choice, or its message if it holds calls."""
-        found = [choice.message for choice in response.choices]
-        return [message if message.tool_calls else message.content for message in found]
 
-    def cost(self, response: Answer) -> float:
-        """The cost of the answer; see the class."""
-        return response.cost
+async def ask_client(client: ChatCompletionClient, options: Settings, price: Price) -> Answer:
+    """The answer to a chat's request, whole; a stream's pieces are shown on the way."""
+    model, streamed = str(options.pop("model", "")), options.pop("stream", False)
+    legacy_call = "functions" in options and "tools" not in options
+    sees = client.model_info["vision"]
+    messages = model_messages(options.pop("messages", []), images=sees)
+    asked = _arguments(options)
+    if streamed:
+        result = await _show_stream(client.create_stream(messages, **asked))
+    else:
+        result = await client.create(messages, **asked)
+    read, written = result.usage.prompt_tokens, result.usage.completion_tokens
+    cost = 0.0 if result.cached else price.cost(read, written)
+    return make_answer(result, model=model, cost=cost, legacy_call=legacy_call)
 
-    get_usage = staticmethod(ProviderClient.get_usage)
+
+def _arguments(options: Settings) -> Settings:
+    """The request's options as the client's arguments; the rest goes on as it is."""
+    tools = [tool["function"] for tool in options.pop("tools", ())]
+    asked: Settings = {"tools": [*tools, *options.pop("functions", ())]}
+    choice = options.pop("function_call", options.pop("tool_choice", "auto"))
+    match choice:
+        case {"function": {"name": str(name)}} | {"name": str(name)}:
+            asked["tool_choice"] = {"name": name}
+        case str():
+            asked["tool_choice"] = choice
+        case _:
+            options["tool_choice"] = choice
+    match options.get("response_format"):
+        case {"type": "json_object"}:
+            asked["json_output"] = options.pop("response_format") and True
+        case type() as form if issubclass(cast("type[object]", form), BaseModel):
+            asked["json_output"] = options.pop("response_format")
+        case _:
+            pass
+    return {**asked, "extra_create_args": options}
+
+
+async def _show_stream(stream: AsyncGenerator[str | CreateResult, None]) -> CreateResult:
+    """The whole answer, after its pieces were handed on or printed."""
+    take, say = CHUNKS.get(), IOStream.get_default().print
+    async with aclosing(stream):
+        async for piece in stream:
+            if isinstance(piece, CreateResult):
+                if take is None:
+                    say("", flush=True)
+                return piece
+            if take is None:
+                say(piece, end="", flush=True)
+            elif (taken := take(piece)) is not None:
+                await taken
+    raise RuntimeError("The stream ended without an answer.")

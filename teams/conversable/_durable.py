@@ -12,10 +12,10 @@ from teams._base.history import History
 from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._contract.turn_record import Item, Suspension
 from teams._run.merge import Emit, merge
+from teams.conversable._chat_client import CHUNKS
 from teams.conversable._journal import Halted, Journal, run_program, saved_run
 from teams.conversable._printing import IOConsole, IOStream
 from teams.conversable._protocols import Agent, Given, Message, Settings
-from teams.conversable._providers import CHUNKS
 from teams.conversable._saving import load_agent, save_agent
 from teams.conversable._state import AgentState
 

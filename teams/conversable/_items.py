@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from teams._base.construct import new_id
-from teams._base.tool_call import FunctionCall
 from teams._contract.turn_record import Item
 from teams._messages.chat import TextMessage
 from teams._messages.events import ThoughtEvent, ToolCallExecutionEvent, ToolCallRequestEvent
-from teams.conversable._messages import shown_content
+from teams.conversable._messages import calls_of, shown_content
 from teams.conversable._protocols import Message, Settings
 from teams.models._types import FunctionExecutionResult
 
@@ -19,7 +18,7 @@ def items_of(
     about: Settings = {"source": source, "metadata": metadata}
     known: Settings = {**about, "id": id or new_id()}
     results = _results(message)
-    calls = _calls(message)
+    calls = calls_of(message)
     items: list[Item] = []
     if results:
         items.append(ToolCallExecutionEvent(content=results, **about))
@@ -31,19 +30,6 @@ def items_of(
     if calls:
         items.append(ToolCallRequestEvent(content=calls, **about))
     return items
-
-
-def _calls(message: Message) -> list[FunctionCall]:
-    asked: list[tuple[str, Message]] = [
-        (each.get("id") or "", each.get("function") or {})
-        for each in message.get("tool_calls") or ()
-    ]
-    if call := message.get("function_call"):
-        asked.append(("", call))
-    return [
-        FunctionCall(id=key, name=call.get("name") or "", arguments=call.get("arguments") or "")
-        for key, call in asked
-    ]
 
 
 def _results(message: Message) -> list[FunctionExecutionResult]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, cast
 
+from teams._base.tool_call import FunctionCall
 from teams.conversable._protocols import Given, Message
+from teams.models._edge import arguments_text
 
 KEPT = (
     "content",
@@ -51,6 +53,20 @@ def _role(given: Message, role: str) -> str:
     if given.get("role") in {"function", "tool"}:
         return given["role"]
     return given.get("override_role", role)
+
+
+def calls_of(message: Given) -> list[FunctionCall]:
+    """The calls that a message asks for; a legacy one has no id."""
+    asked: list[Given] = [*(message.get("tool_calls") or ())]
+    if legacy := message.get("function_call"):
+        asked.append({"function": legacy})
+    return [_call(call.get("id") or "", call.get("function") or {}) for call in asked]
+
+
+def _call(call_id: str, function: Given) -> FunctionCall:
+    name, arguments = str(function.get("name") or ""), function.get("arguments") or ""
+    written = arguments if isinstance(arguments, str) else arguments_text(arguments)
+    return FunctionCall(id=call_id, name=name, arguments=written)
 
 
 def content_text(content: object) -> str:

@@ -8,22 +8,20 @@ from typing import Any, cast
 
 from teams._base.image import Image
 from teams._base.templates import fill
-from teams._base.tool_call import FunctionCall
+from teams.conversable._messages import calls_of
 from teams.conversable._protocols import Given, Message, Settings
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
+    NamedAnswer,
     SystemMessage,
     UserMessage,
 )
 
-_FORBIDDEN_IN_NAMES = re.compile(r"[\s<|\\/>]")
 _FORBIDDEN_IN_CALLS = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME_LENGTH = 64
-_NO_ID = "function_call"
-"""Id of a legacy function call, which has none of its own."""
 
 
 def spread_tool_responses(messages: Iterable[Message]) -> list[Message]:
@@ -75,17 +73,38 @@ def clean_call_name(name: str) -> str:
     return _FORBIDDEN_IN_CALLS.sub("_", name)[:_NAME_LENGTH]
 
 
-def wire_message(message: Message) -> Message:
-    """The message with a name that OpenAI's API takes."""
-    name = str(message.get("name") or "")
-    fitting = _FORBIDDEN_IN_NAMES.sub("_", name)[:_NAME_LENGTH]
-    return message if fitting == name else {**message, "name": fitting}
+class _Part(Image):
+    """A part of a content that is no text, in OpenAI's words."""
+
+    __slots__ = ("_written",)
+
+    def __init__(self, written: Settings) -> None:
+        self._written, self._base64, self._pillow = written, None, None
+
+    def to_openai_format(self, detail: object = "auto") -> Settings:
+        return self._written
+
+    def to_base64(self) -> str:
+        """The image in base64; ValueError for what is only an address, or no image."""
+        if self._base64 is None:
+            image = Image.from_uri(self._uri())
+            self._base64, self.mime_type = image.to_base64(), image.mime_type
+        return self._base64
+
+    def _uri(self) -> str:
+        if "image_url" not in self._written:
+            raise ValueError(f"This provider takes no {self._written.get('type')!r} in a message.")
+        given = self._written["image_url"]
+        url: str = given if isinstance(given, str) else given["url"]
+        if not url.startswith("data:"):
+            raise ValueError(f"This provider takes images as data, not by their address: {url!r}.")
+        return url
 
 
 def model_messages(messages: Iterable[Message], *, images: bool) -> list[LLMMessage]:
     """The messages as the clients of `teams.models` take them.
 
-    Without `images` a text stands for each. ValueError for an image that is only an address.
+    Without `images` a text stands for each.
     """
     made: list[LLMMessage] = []
     called: dict[str, str] = {}
@@ -95,13 +114,13 @@ def model_messages(messages: Iterable[Message], *, images: bool) -> list[LLMMess
         match message.get("role"):
             case "system" | "developer":
                 made.append(SystemMessage(content=text))
-            case "assistant" if calls := _calls(message):
+            case "assistant" if calls := calls_of(message):
                 called = {call.id: call.name for call in calls}
                 made.append(AssistantMessage(content=calls, thought=text or None, source=name))
             case "assistant":
-                made.append(AssistantMessage(content=text, source=name))
+                made.append(NamedAnswer(content=text, source=name))
             case "tool" | "function":
-                call_id = message.get("tool_call_id") or _NO_ID
+                call_id = message.get("tool_call_id") or ""
                 name = called.get(call_id, name)
                 result = FunctionExecutionResult(content=text, name=name, call_id=call_id)
                 if made and isinstance(last := made[-1], FunctionExecutionResultMessage):
@@ -110,23 +129,9 @@ def model_messages(messages: Iterable[Message], *, images: bool) -> list[LLMMess
                     made.append(FunctionExecutionResultMessage(content=[result]))
             case _:
                 shown = [_shown(part, images) for part in parts]
-                content = shown if any("image_url" in part for part in parts) else text
-                made.append(UserMessage(content=content, source=name or "user"))
+                content = text if all(map(_is_text, parts)) else shown
+                made.append(UserMessage(content=content, source=name))
     return made
-
-
-def _calls(message: Given) -> list[FunctionCall]:
-    calls: list[Any] = [*(message.get("tool_calls") or ())]
-    if legacy := message.get("function_call"):
-        calls.append({"function": legacy})
-    return [
-        FunctionCall(
-            id=call.get("id") or _NO_ID,
-            name=call["function"]["name"],
-            arguments=call["function"].get("arguments") or "{}",
-        )
-        for call in calls
-    ]
 
 
 def _parts(content: object) -> list[Settings]:
@@ -135,13 +140,11 @@ def _parts(content: object) -> list[Settings]:
     return [part if isinstance(part, dict) else {"text": str(part or "")} for part in given]
 
 
-def _shown(part: Given, images: bool) -> str | Image:
-    if "image_url" not in part:
+def _is_text(part: Given) -> bool:
+    return part.get("type", "text") == "text" and "image_url" not in part
+
+
+def _shown(part: Settings, images: bool) -> str | Image:
+    if _is_text(part):
         return part.get("text") or ""
-    if not images:
-        return "<image>"
-    image = part["image_url"]
-    url: str = image if isinstance(image, str) else image["url"]
-    if not url.startswith("data:"):
-        raise ValueError(f"This provider takes images as data, not by their address: {url!r}.")
-    return Image.from_uri(url)
+    return _Part(part) if images else "<image>"

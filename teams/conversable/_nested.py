@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any
 
 from teams.conversable._chats import ChatResult, ChatsMixin
-from teams.conversable._facade import run_unsuspended
 from teams.conversable._journal import step
 from teams.conversable._messages import Message
-from teams.conversable._mode import ASYNC, SYNC, Mode
+from teams.conversable._mode import Mode, forms
 from teams.conversable._protocols import Agent, Function, Settings
 from teams.conversable._queues import ChatQueue, a_initiate_chats, run_queue, with_sender
 from teams.conversable._replies import ReplyFunction
@@ -31,27 +30,21 @@ def nested_reply(
     _check(chat_queue, reply, use_async=use_async)
     nested = _NestedChats(chat_queue, reply, by_prerequisites=use_async)
 
-    def summary_from_nested_chats(
+    async def summary_from_nested_chats(
         recipient: ChatsMixin,
+        mode: Mode,
         messages: list[Message] | None = None,
         sender: Agent | None = None,
         config: object = None,
     ) -> tuple[bool, Any]:
-        return run_unsuspended(nested.answer(SYNC, recipient, messages, sender, config))
-
-    async def a_summary_from_nested_chats(
-        recipient: ChatsMixin,
-        messages: list[Message] | None = None,
-        sender: Agent | None = None,
-        config: object = None,
-    ) -> tuple[bool, Any]:
-        return await nested.answer(ASYNC, recipient, messages, sender, config)
+        return await nested.answer(mode, recipient, messages, sender, config)
 
     if not isinstance(reply, str):
         summary_from_nested_chats.__name__ = getattr(reply, "__name__", repr(reply))
-        a_summary_from_nested_chats.__name__ = summary_from_nested_chats.__name__
-    plain = None if use_async or inspect.iscoroutinefunction(reply) else summary_from_nested_chats
-    return plain, a_summary_from_nested_chats
+    plain, coroutine = forms(summary_from_nested_chats)
+    coroutine.__name__ = plain.__name__
+    only_async = use_async or inspect.iscoroutinefunction(reply)
+    return (None if only_async else plain), coroutine
 
 
 def _check(chat_queue: ChatQueue, reply: NestedReply, *, use_async: bool) -> None:

@@ -1,32 +1,21 @@
-"""Models asked through the clients of `teams.models`, one client per event loop."""
+"""Clients of `teams.models` for the entries of a config list, one per event loop."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
-from contextvars import ContextVar
-from functools import cache
+from collections.abc import AsyncGenerator
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
-from pydantic import BaseModel
-
-from teams.conversable._answers import Answer, make_answer
+from teams.conversable._answers import Answer
+from teams.conversable._chat_client import TeamsClient, ask_client
 from teams.conversable._model_config import AWS, ModelCall
-from teams.conversable._model_messages import model_messages, wire_message
-from teams.conversable._printing import IOStream
 from teams.conversable._protocols import Given, Settings
 from teams.conversable._usage import listed_price
-from teams.models._client import MODEL_WATCH, ChatCompletionClient
-from teams.models._types import CreateResult, ModelFamily, ModelInfo
-
-CHUNKS: ContextVar[Callable[[str], Awaitable[None] | None] | None] = ContextVar(
-    "teams_chunks", default=None
-)
-"""Takes the pieces of a streamed answer; without it they are printed."""
+from teams.models._client import ChatCompletionClient
+from teams.models._hosted import ABLE
+from teams.models._types import ModelInfo
 
 _CLIENTS = {
     "openai": ("teams.models.openai", "OpenAIChatCompletionClient"),
@@ -39,18 +28,12 @@ _RENAMED = {
     "azure": {"base_url": "azure_endpoint"},
     "ollama": {"base_url": "host", "default_headers": "headers"},
 }
-_ABLE = ModelInfo(
-    vision=True,
-    function_calling=True,
-    json_output=True,
-    structured_output=True,
-    family=ModelFamily.UNKNOWN,
-)
-"""Abilities of a model that is not known by its name: what it can't do, its provider refuses."""
+_OF_A_REQUEST = {"model", "tools", "tool_choice", "response_format"}
+"""Options that are no settings of a client, though one may have fields of these names."""
 
 
-class ProviderClient:
-    """Asks one provider's models, and reads answers as a `ModelClient` does."""
+class ProviderClient(TeamsClient):
+    """Asks one provider's models."""
 
     def __init__(self, api_type: str, response_format: Any = None) -> None:
         if api_type not in _CLIENTS:
@@ -58,72 +41,32 @@ class ProviderClient:
                 f"Unknown api_type {api_type!r}: choose from {', '.join(map(repr, _CLIENTS))}, "
                 "or name a client of your own with model_client_cls."
             )
+        super().__init__(response_format)
         self._api_type = api_type
-        self._exact = api_type in ("openai", "azure")
-        self._response_format = response_format
+        self._speaks_openai = api_type in ("openai", "azure")
 
-    async def ask(self, call: ModelCall) -> Answer:
-        """The model's answer, whole; a stream's pieces are shown on the way."""
+    async def create(self, call: ModelCall) -> Answer:
+        """The model's answer."""
         options, settings = call.options, call.connection
-        model = options.pop("model", None)
-        if not model:
+        if not (model := options.get("model")):
             raise ValueError("No model is named: give 'model' in llm_config or to create().")
-        streamed, messages = options.pop("stream", False), options.pop("messages", [])
-        legacy_call = "functions" in options and "tools" not in options
-        wanted = options.get("response_format")
-        arguments: Settings = {"extra_create_args": options}
-        if isinstance(wanted, type) and issubclass(wanted, BaseModel):
-            arguments["json_output"] = options.pop("response_format")
-        if self._exact:
-            messages = _as_they_are(messages, options)
-        else:
-            messages = self._translated(messages, options, settings, arguments)
+        self._place(options, settings)
         client = await self._client(settings)
-        if streamed:
-            result = await show_stream(client.create_stream(messages, **arguments))
-        else:
-            result = await client.create(messages, **arguments)
-        price = call.price or listed_price(self._api_type, model)
-        cost = price.cost(result.usage.prompt_tokens, result.usage.completion_tokens)
-        return make_answer(result, model=model, cost=cost, legacy_call=legacy_call)
+        return await ask_client(client, options, call.price or listed_price(self._api_type, model))
 
-    def message_retrieval(self, response: Answer) -> list[Any]:
-        """The text of each choice, or its message if it holds calls.
-
-        A text in the shape of a class with a method `format` is what that method returns.
-        """
-        formed, texts = hasattr(self._response_format, "format"), list[Any]()
-        for message in [choice.message for choice in response.choices]:
-            if message.tool_calls or message.function_call:
-                texts.append(message)
-            elif formed:
-                texts.append(self._response_format.model_validate_json(message.content).format())
-            else:
-                texts.append(message.content)
-        return texts
-
-    @staticmethod
-    def get_usage(response: Answer) -> Settings:
-        """Tokens and cost of an answer."""
-        return {**vars(response.usage), "cost": response.cost, "model": response.model}
-
-    def _translated(
-        self,
-        messages: list[Settings],
-        options: Settings,
-        settings: Settings,
-        arguments: Settings,
-    ) -> list[Any]:
-        """The messages; options move to where the client takes them."""
-        if wanted := options.pop("response_format", None):
-            if wanted != {"type": "json_object"}:
+    def _place(self, options: Settings, settings: Settings) -> None:
+        """Put options where the provider's client takes them."""
+        wanted = options.get("response_format")
+        schema = cast("Settings", wanted) if isinstance(wanted, dict) else None
+        if not self._speaks_openai:
+            if schema not in (None, {"type": "json_object"}):
                 raise ValueError(f"A response_format for {self._api_type} is a pydantic class.")
-            arguments["json_output"] = True
-        tools, functions = options.pop("tools", ()), options.pop("functions", ())
-        arguments["tools"] = [*(tool["function"] for tool in tools), *functions]
-        known = options.keys() & _client_class(self._api_type).component_config_schema.model_fields
-        settings |= {key: options.pop(key) for key in known}
-        return model_messages(messages, images=True)
+            known = _client_class(self._api_type).component_config_schema.model_fields.keys()
+            settings |= {key: options.pop(key) for key in options.keys() & (known - _OF_A_REQUEST)}
+        elif schema and schema.get("type") not in ("text", "json_object", "json_schema"):
+            strict = schema.get("additionalProperties") is False
+            named = {"name": "response_format", "schema": schema, "strict": strict}
+            options["response_format"] = {"type": "json_schema", "json_schema": named}
 
     async def _client(self, settings: Given) -> ChatCompletionClient:
         """The running loop's client for these settings."""
@@ -139,9 +82,8 @@ class ProviderClient:
         given = {
             key: given[key] for key in given.keys() & made.component_config_schema.model_fields
         }
-        if self._exact and "model_info" not in given:
-            catalog = import_module("teams.models.openai._catalog")
-            given |= {} if catalog.known_model(given["model"]) else {"model_info": _ABLE}
+        if self._speaks_openai and "model_info" not in given:
+            given["model_info"] = _able(given["model"])
         clients = await _clients_of_loop()
         key = made, json.dumps(given, sort_keys=True, default=repr)
         if key not in clients:
@@ -149,19 +91,13 @@ class ProviderClient:
         return clients[key]
 
 
-def _as_they_are(messages: list[Settings], options: Settings) -> list[Any]:
-    """Put the chat's own messages into the options; those to count."""
-    wanted = options.get("response_format", {})
-    if wanted and wanted.get("type") not in ("text", "json_object", "json_schema"):
-        strict = wanted.get("additionalProperties") is False
-        named = {"name": "response_format", "schema": wanted, "strict": strict}
-        options["response_format"] = {"type": "json_schema", "json_schema": named}
-    options["messages"] = [wire_message(message) for message in messages]
-    unknown = {key: options.pop(key) for key in options.keys() - _parameters()}
-    if unknown:
-        options["extra_body"] = {**options.get("extra_body", {}), **unknown}
-    # What is sent stands in the options; these are for who counts a run's tokens.
-    return [] if MODEL_WATCH.get() is None else model_messages(messages, images=False)
+def _able(model: str) -> ModelInfo:
+    """Abilities of a model: what it can't do, its provider refuses, and the next is asked."""
+    known = import_module("teams.models.openai._catalog").known_model(model)
+    if known is None:
+        return ABLE
+    several: bool = known.many_system_messages
+    return {**ABLE, "family": known.family, "multiple_system_messages": several}
 
 
 _LOOPS: dict[asyncio.AbstractEventLoop, tuple[dict[Any, Any], AsyncGenerator[None]]] = {}
@@ -192,30 +128,6 @@ async def _close_with(
             await client.close()
 
 
-async def show_stream(stream: AsyncGenerator[str | CreateResult, None]) -> CreateResult:
-    """The whole answer, after its pieces were handed on or printed."""
-    take, say = CHUNKS.get(), IOStream.get_default().print
-    async with aclosing(stream):
-        async for piece in stream:
-            if isinstance(piece, CreateResult):
-                if take is None:
-                    say("", flush=True)
-                return piece
-            if take is None:
-                say(piece, end="", flush=True)
-            elif (taken := take(piece)) is not None:
-                await taken
-    raise RuntimeError("The stream ended without an answer.")
-
-
 def _client_class(api_type: str) -> Any:
     module, name = _CLIENTS[api_type]
     return getattr(import_module(module), name)
-
-
-@cache
-def _parameters() -> frozenset[str]:
-    """Options that the SDK knows by name; it takes others within `extra_body`."""
-    from openai.resources.chat.completions import AsyncCompletions  # for start-up
-
-    return frozenset(inspect.signature(AsyncCompletions.create).parameters)

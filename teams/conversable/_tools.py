@@ -133,10 +133,10 @@ class ToolsMixin(SignaturesMixin):
         config: object = None,
     ) -> tuple[bool, Message | None]:
         """The result of the last message's `function_call`."""
-        asked = self._asked("function_call", messages, sender)
-        if not asked:
+        if not (asked := self._asked("function_call", messages, sender)):
             return False, None
-        return True, _function_reply(await mode.call(self._run_calls, self._a_run_calls, asked))
+        (result,) = await mode.call(self._run_calls, self._a_run_calls, asked)
+        return True, {**result, "content": _text(result)}
 
     generate_function_call_reply, a_generate_function_call_reply = forms(
         _generate_function_call_reply
@@ -150,12 +150,11 @@ class ToolsMixin(SignaturesMixin):
         config: object = None,
     ) -> tuple[bool, Message | None]:
         """The results of the last message's `tool_calls`."""
-        asked = self._asked("tool_calls", messages, sender)
-        if not asked:
+        if not (asked := self._asked("tool_calls", messages, sender)):
             return False, None
-        given = self._given(messages, sender)
+        left_out = self._given(messages, sender)[-1].get("left_out") or 0
         results = await mode.call(self._run_calls, self._a_run_calls, asked)
-        return True, _tool_reply(asked, results, given[-1].get("left_out") or 0)
+        return True, _tool_reply(asked, results, left_out)
 
     generate_tool_calls_reply, a_generate_tool_calls_reply = forms(_generate_tool_calls_reply)
 
@@ -184,10 +183,6 @@ def register_function(
 
 def _result(func_call: Message, content: object) -> Message:
     return {"name": func_call.get("name", ""), "role": "function", "content": content}
-
-
-def _function_reply(results: Sequence[Message]) -> Message:
-    return {**results[0], "content": _text(results[0])}
 
 
 def _tool_reply(asked: Sequence[Message], results: Sequence[Message], left_out: int) -> Message:

@@ -63,10 +63,7 @@ class _Entry:
 
     async def ask(self, mode: Mode, call: ModelCall) -> Any:
         """The response, its cost set."""
-        if isinstance(self.client, ProviderClient):
-            asked = self.client.ask(call)
-            return await asked if mode.is_async else run_to_end(asked)
-        create = partial(self.client.create, call.options)
+        create = partial(self.client.create, call.options if self.custom else call)
         if is_async(self.client.create):
             response = await create() if mode.is_async else run_to_end(create())
         else:

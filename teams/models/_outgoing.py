@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, groupby
 
 from pydantic import BaseModel
 
+from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
@@ -24,10 +25,11 @@ class Asked:
     """The arguments of `create` and `create_stream`."""
 
     messages: Sequence[LLMMessage]
-    tools: Sequence[Tool | ToolSchema]
-    tool_choice: ToolChoice
-    json_output: bool | type[BaseModel] | None
-    extra: Mapping[str, object]
+    tools: Sequence[Tool | ToolSchema] = ()
+    tool_choice: ToolChoice = "auto"
+    json_output: bool | type[BaseModel] | None = None
+    extra_create_args: Mapping[str, object] = field(default_factory=dict[str, object])
+    cancellation_token: CancellationToken | None = None
     stream: bool = False
     include_usage: bool | None = None
 
@@ -39,7 +41,7 @@ def outgoing(dialect: Dialect, asked: Asked) -> Request:
         raise ValueError(lack)
     if not dialect.info.get("multiple_system_messages", True):
         messages = one_system_message(messages)
-    forced = "" if isinstance(choice, str) else choice.schema["name"]
+    forced = "" if isinstance(choice, str) else schemas_of([choice])[0]["name"]
     if forced and forced not in {schema["name"] for schema in tools}:
         raise ValueError(f"tool_choice references {forced!r}, which is not among the tools.")
     names = ToolNames(dialect.legal_name, (tool["name"] for tool in tools))
@@ -56,7 +58,7 @@ def outgoing(dialect: Dialect, asked: Asked) -> Request:
         choice=choice if isinstance(choice, str) else "auto",
         forced=forced and names.sent(forced),
         json_output=asked.json_output,
-        extra=dict(asked.extra),
+        extra=dict(asked.extra_create_args),
         stream=asked.stream,
         include_usage=asked.include_usage,
     )

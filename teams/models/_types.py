@@ -56,6 +56,10 @@ class AssistantMessage(_ChatOrigin):
     type: Literal["AssistantMessage"] = "AssistantMessage"
 
 
+class NamedAnswer(AssistantMessage, defer_build=True):
+    """An answer that goes on with its speaker's name, where the provider takes one."""
+
+
 class FunctionExecutionResult(BaseModel, defer_build=True):
     """The output of one call."""
 

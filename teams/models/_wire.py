@@ -6,16 +6,15 @@ import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import cast
+from typing import Unpack, cast
 
-from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._base.cancellation import CancellableStream, CancellationToken, run_cancellable
+from teams._base.cancellation import CancellableStream, run_cancellable
 from teams._base.telemetry import trace_model, trace_model_stream
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.models._client import ChatCompletionClient, ToolChoice
+from teams.models._client import Asking, ChatCompletionClient
 from teams.models._dialect import Dialect, Json, Request
 from teams.models._draft import Draft
 from teams.models._endpoint import ModelEndpoint
@@ -66,45 +65,32 @@ class WireClient(ChatCompletionClient):
         return f"{type(self).__name__}(model={self.model!r}, endpoint={self._endpoint.endpoint!r})"
 
     @override
-    async def create(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: ToolChoice = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, object] = {},
-        cancellation_token: CancellationToken | None = None,
-    ) -> CreateResult:
+    async def create(self, messages: Sequence[LLMMessage], **asked: Unpack[Asking]) -> CreateResult:
         """See ChatCompletionClient.
 
         Raises ModelError for what goes wrong with the model, ValueError for what it can't do.
         """
-        asked = Asked(messages, tools, tool_choice, json_output, extra_create_args)
-        answer = trace_model(self.model, self._dialect.provider, self._complete(asked))
-        return await run_cancellable(answer, cancellation_token)
+        whole = Asked(messages, **asked)
+        answer = trace_model(self.model, self._dialect.provider, self._complete(whole))
+        return await run_cancellable(answer, whole.cancellation_token)
 
     @override
     def create_stream(
         self,
         messages: Sequence[LLMMessage],
         *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: ToolChoice = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, object] = {},
-        cancellation_token: CancellationToken | None = None,
         include_usage: bool | None = None,
+        **asked: Unpack[Asking],
     ) -> AsyncGenerator[str | CreateResult, None]:
         """See ChatCompletionClient; a thought is not streamed but part of the result.
 
         Where a usage has to be asked for, it is, unless `include_usage` says no. Raises as `create`
         does; after a break in the middle, too.
         """
-        asked = Asked(messages, tools, tool_choice, json_output, extra_create_args)
-        answer = self._stream(replace(asked, stream=True, include_usage=include_usage))
+        streamed = Asked(messages, stream=True, include_usage=include_usage, **asked)
+        answer = self._stream(streamed)
         traced = trace_model_stream(self.model, self._dialect.provider, answer)
-        return CancellableStream(traced, cancellation_token, nothing_to_settle)
+        return CancellableStream(traced, streamed.cancellation_token, nothing_to_settle)
 
     @override
     async def close(self) -> None:

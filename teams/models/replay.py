@@ -1,18 +1,17 @@
 """A model client with prepared answers, for tests, examples and measurements."""
 
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Unpack
 
 from pydantic import BaseModel
 
-from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
 from teams._components.component import Component
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.models._client import Asking, ChatCompletionClient, ToolChoice
+from teams.models._client import Asking, ChatCompletionClient
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResult,
@@ -25,6 +24,14 @@ from teams.models._types import (
 
 CONTEXT_TOKENS = 10_000
 
+_UNASKED: Asking = {
+    "tools": (),
+    "tool_choice": "auto",
+    "json_output": None,
+    "extra_create_args": {},
+    "cancellation_token": None,
+}
+"""Arguments of a call that names none."""
 _BEFORE_A_WORD = re.compile(r"(?<=\s)(?=\S)")
 
 
@@ -79,31 +86,13 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         """The arguments of each call so far, by name."""
         return self._create_calls
 
-    async def create(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: ToolChoice = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, object] = {},
-        cancellation_token: CancellationToken | None = None,
-    ) -> CreateResult:
+    async def create(self, messages: Sequence[LLMMessage], **asked: Unpack[Asking]) -> CreateResult:
         """The next answer; ValueError when there is none left."""
         if self._next >= len(self._chat_completions):
             raise ValueError("No more mock responses available")
         answer = self._chat_completions[self._next]
         self._next += 1
-        self._create_calls.append(
-            {
-                "messages": list(messages),
-                "tools": tools,
-                "tool_choice": tool_choice,
-                "json_output": json_output,
-                "extra_create_args": extra_create_args,
-                "cancellation_token": cancellation_token,
-            }
-        )
+        self._create_calls.append({"messages": list(messages), **_UNASKED, **asked})
         return self._result(answer, self.count_tokens(messages))
 
     async def create_stream(

@@ -210,7 +210,10 @@ def when(text: str, answer: Answer) -> Script:
 
 
 def after_tool(name: str, answer: Answer) -> Script:
-    """An answer to results of the tool `name`."""
+    """An answer to results of the tool `name`.
+
+    A `{n}` in the ids of its calls is the number of the messages before: servers repeat none.
+    """
 
     def matching(request: Request) -> Answer | None:
         if request.last["role"] != "tool":
@@ -220,7 +223,13 @@ def after_tool(name: str, answer: Answer) -> Script:
             for message in request.messages
             for call in message.get("tool_calls") or ()
         }
-        return answer if called.get(request.last["tool_call_id"]) == name else None
+        if called.get(request.last["tool_call_id"]) != name:
+            return None
+        if not isinstance(answer, Reply):
+            return answer
+        n = len(request.messages)
+        calls = (replace(call, id=call.id.format(n=n)) for call in answer.calls)
+        return replace(answer, calls=tuple(calls))
 
     return matching
 

@@ -106,8 +106,12 @@ class AzureAIChatCompletionClient(BaseOpenAIChatCompletionClient):
 
     @override
     async def _request(self, asked: Asked) -> Request:
-        _refuse_unknown(asked.extra, _CreateArguments.__annotations__, "extra_create_args")
-        return await super()._request(replace(asked, extra=_on_the_wire(asked.extra)))
+        _refuse_unknown(
+            asked.extra_create_args, _CreateArguments.__annotations__, "extra_create_args"
+        )
+        return await super()._request(
+            replace(asked, extra_create_args=_on_the_wire(asked.extra_create_args))
+        )
 
 
 def _check(settings: Mapping[str, Any]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from inspect import signature
 from typing import TYPE_CHECKING
 
 from teams.models._settings import DEADLINE_SECONDS, choose_model_info
@@ -68,10 +70,19 @@ class BaseOpenAIChatCompletionClient(WireClient):
 
 
 def _sdk_arguments(body: Wire) -> Wire:
-    """The body for the SDK, which passes messages and tools by.
+    """The body for the SDK, which passes messages, tools and what it does not know by.
 
     It walks through each of them by its type, for a tenth of a millisecond, and changes nothing.
     """
-    whole = {key: body[key] for key in ("messages", "tools") if key in body}
+    known = _parameters()
+    whole = {key: body[key] for key in body if key not in known}
     rest = {key: value for key, value in body.items() if key not in whole}
     return {**rest, "messages": [], "extra_body": {**whole, **(body.get("extra_body") or {})}}
+
+
+@cache
+def _parameters() -> frozenset[str]:
+    """Arguments that the SDK knows by name, but for those that are passed by."""
+    from openai.resources.chat.completions import AsyncCompletions  # for start-up
+
+    return frozenset(signature(AsyncCompletions.create).parameters) - {"messages", "tools"}

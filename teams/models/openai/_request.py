@@ -19,6 +19,7 @@ from teams.models._types import (
     LLMMessage,
     ModelFamily,
     ModelInfo,
+    NamedAnswer,
     SystemMessage,
     UserMessage,
     Wire,
@@ -70,9 +71,11 @@ class Messages:
         else:
             parts: list[str | Image] = [*([said] if said else ()), *message.content]
             wire["content"] = [self._part(part) for part in parts]
-        named = self.name_field and not ModelFamily.is_mistral(self.info["family"])
-        if named and message.source:
-            wire["name"] = _FORBIDDEN_IN_NAMES.sub("_", message.source)[:_NAME_LENGTH]
+        return self._named(wire, message.source)
+
+    def _named(self, wire: Wire, name: str) -> Wire:
+        if name and self.name_field and not ModelFamily.is_mistral(self.info["family"]):
+            wire["name"] = _FORBIDDEN_IN_NAMES.sub("_", name)[:_NAME_LENGTH]
         return wire
 
     def _part(self, part: str | Image) -> Wire:
@@ -82,7 +85,8 @@ class Messages:
 
     def _assistant(self, message: AssistantMessage) -> Wire:
         if isinstance(message.content, str):
-            return {"role": "assistant", "content": self._text(message.content)}
+            wire: Wire = {"role": "assistant", "content": self._text(message.content)}
+            return self._named(wire, message.source) if isinstance(message, NamedAnswer) else wire
         # What the model said along with its calls is kept as their thought.
         return {
             "role": "assistant",

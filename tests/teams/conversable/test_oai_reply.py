@@ -52,13 +52,13 @@ def answering(extracted: Any) -> Any:
 
 def test_the_system_message_goes_first(server: FakeOpenAI) -> None:
     server.script(Reply(text="hi"), Reply(text=""))
-    agent = Bare(config(server), [{"type": "text", "text": ""}])
+    agent = Bare(config(server), [{"type": "text", "text": "Be kind."}])
     bo: Any = "bo"
     agent._oai_messages[bo].append({"role": "user", "content": "Hello", "name": "bo"})
     assert agent.generate_oai_reply(sender=bo) == (True, "hi")
     assert agent.generate_oai_reply([{"role": "user", "content": "?"}]) == (True, "")
     assert server.requests[0].messages == [
-        {"role": "system", "content": [{"type": "text", "text": ""}]},
+        {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "Hello", "name": "bo"},
     ]
 

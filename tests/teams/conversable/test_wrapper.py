@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from teams.conversable import AbstractCache, Cache, OpenAIWrapper
-from teams.conversable._providers import CHUNKS
+from teams.conversable._chat_client import CHUNKS
 from teams.models import BadRequest, ModelError, ModelRefused
 from tests.fakes.openai_in_thread import openai_in_thread
 from tests.fakes.openai_script import Call, Fail, Fault, Reply
@@ -119,6 +119,7 @@ def test_the_messages_and_every_unknown_key_are_the_request(server: FakeOpenAI) 
         "messages": HELLO,
         "temperature": 0.5,
         "tools": [TOOL],
+        "tool_choice": "auto",
         "top_k": 7,
     }
 
@@ -170,14 +171,14 @@ def test_calls_are_the_answers_message(server: FakeOpenAI) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_functions_are_asked_for_and_called_as_such(
+def test_functions_are_asked_for_as_tools_and_called_as_such(
     server: FakeOpenAI, stream: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.script(Reply(calls=[Call(name="add", arguments={"a": 1})], legacy=True))
     message = said(wrapper(server, {"functions": [TOOL["function"]], "stream": stream}))
     assert message.model_dump()["function_call"] == {"name": "add", "arguments": '{"a": 1}'}
     assert message.tool_calls is None
-    assert server.requests[0].body["functions"] == [TOOL["function"]]
+    assert server.requests[0].tools == ["add"]  # servers of today know no other form
 
 
 def test_a_stream_is_printed(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:

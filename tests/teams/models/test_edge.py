@@ -267,6 +267,7 @@ ASKERS = {
     "ModelClient": "the protocol of users' own, asked by a client",
     "OpenAIWrapper": "asks clients",
     "ChatCompletionModel": "asks a client",
+    "ProviderClient": "asks a client",
     "MessageFactory": "makes messages",
 }
 """Classes with a `create` that is no client's."""
