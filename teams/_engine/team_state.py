@@ -27,6 +27,7 @@ from teams._engine.participant import Participant, as_member
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.batch import dump_items
 from teams._messages.factory import MessageFactory
+from teams._run.nesting import SnapshotTeam
 from teams.agents._base import custom_types
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 Phase = Literal["idle", "start", "select", "speak", "spoken"]
 
 
-class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
+class StatefulTeam(SnapshotTeam, ABC, ComponentBase[BaseModel]):
     """The state of a group chat. `BaseGroupChat` adds the run."""
 
     manager_name: ClassVar[str]
@@ -60,9 +61,9 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
             raise TypeError("A team calls its participants itself: it takes no runtime but None.")
         if max_turns is not None and max_turns < 1:
             raise ValueError(f"max_turns must be at least 1, found {max_turns}.")
-        self._name = name
-        self._description = description
         participants = [as_member(participant) for participant in participants]
+        types = chain(custom_message_types or (), *map(_custom_types, participants))
+        super().__init__(name, description, MessageFactory.of(types))
         self._participants = participants
         self._places = {participant.name: Participant(participant) for participant in participants}
         if len(self._places) != len(participants):
@@ -70,9 +71,6 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._termination_condition = termination_condition
         self._max_turns = max_turns
         self._emit_team_events = emit_team_events
-        self._message_factory = MessageFactory.of(
-            chain(custom_message_types or (), *map(_custom_types, participants))
-        )
         self._known_types: set[type] = set()
         self._thread: LazyHistory[Item] = LazyHistory()
         self._judged = 0
@@ -87,15 +85,6 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._stopped: asyncio.Event | None = None
         """Set while a run is on; fires when it is over."""
         self._left = False
-        self._writer: SnapshotWriter | None = None
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def description(self) -> str:
-        return self._description
 
     def manager_state(self) -> Mapping[str, Any]:
         """The team type's part of the saved state."""
@@ -111,9 +100,6 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
     def participant_names(self) -> list[str]:
         return list(self._places)
 
-    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
-        return list(self._message_factory.registered())
-
     async def _stands_still(self) -> bool:
         """True while no run is on.
 
@@ -122,6 +108,14 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         if self._stopped is not None and self._left:
             await self._stopped.wait()
         return self._stopped is None
+
+    async def check_still(self) -> None:
+        if not await self._stands_still():
+            raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
+
+    @property
+    def is_as_loaded(self) -> bool:
+        return not self._thread.is_read
 
     async def save_state(self) -> Mapping[str, Any]:
         """The documented state, complete whenever the consumer holds an item: see `load_state`."""
@@ -144,8 +138,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         A run that was unfinished when it was saved goes on with `task=None`. Raises ValueError for
         a malformed state or one of other participants, RuntimeError while the team runs.
         """
-        if not await self._stands_still():
-            raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
+        await self.check_still()
         with malformed_is_value_error(f"team {self.name!r}"):
             states = TeamState.model_validate(state).agent_states
             expected = (*self._places, self.manager_name)
@@ -163,48 +156,6 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
             self.load_manager(saved.model_dump(exclude={"message_thread"}))
             run = states[self.manager_name].get("run")
             await self._load_run(run, self._message_factory.create)
-
-    async def save_snapshot(self) -> bytes:
-        """The whole state in the compact format; `save_delta` then adds to it."""
-        from teams._snapshot.snapshot import SnapshotWriter  # who saves none does not pay for it
-
-        if self._writer is None or self._thread.is_read:
-            self._writer = SnapshotWriter.for_team(self._message_factory)
-        else:  # nobody has looked at what was loaded: it is copied
-            self._writer = self._writer.for_next_snapshot()
-        await self.write_state("", self._writer)
-        return self._writer.finish()
-
-    async def save_delta(self) -> bytes:
-        """Save all changes since the last part; b"" for none.
-
-        Raises RuntimeError if there is no snapshot yet to build on.
-        """
-        if self._writer is None:
-            raise RuntimeError(
-                f"Team {self.name!r} has no snapshot to add to: call save_snapshot first."
-            )
-        await self.write_state("", self._writer)
-        return self._writer.finish()
-
-    async def load_snapshot(self, parts: Sequence[bytes]) -> None:
-        """Load a snapshot and its deltas, in order.
-
-        `save_delta` goes on from there. Raises ValueError for malformed, damaged or missing parts,
-        RuntimeError while the team runs. A part's checksum tells that it is what was written, not
-        who wrote it: load what comes from elsewhere with `load_state`, which validates every
-        message.
-        """
-        if not await self._stands_still():
-            raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
-        from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter  # as above
-
-        with malformed_is_value_error(f"team {self.name!r}"):
-            reader = SnapshotReader(parts, self._message_factory)
-            await self.read_state("", reader)
-            self._writer = SnapshotWriter.after(reader)
-            await self.write_state("", self._writer)
-            self._writer.end_noting()
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
         writer.items(path + "thread", self._thread, writer.item)

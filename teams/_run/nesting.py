@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Sequence
 from functools import lru_cache
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from typing_extensions import TypeIs
 
 from teams._base.cancellation import CancellationToken
-from teams._contract.team import TaskResult
+from teams._base.malformed import malformed_is_value_error
+from teams._contract.team import TaskResult, Team
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.factory import MessageFactory
 from teams._snapshot.description import SnapshotMember
 from teams._tools.base import Tool
+
+if TYPE_CHECKING:
+    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 
 @runtime_checkable
@@ -82,3 +88,82 @@ def is_resumable(tool: Tool) -> TypeIs[ResumableTool]:
 @lru_cache(maxsize=1024)
 def _has_resumable_calls(kind: type[Tool]) -> bool:
     return issubclass(kind, ResumableCalls)  # it looks for each method by name: for a type once
+
+
+class SnapshotTeam(Team, ABC):
+    """A team with a name, whose state is saved by changes."""
+
+    def __init__(self, name: str, description: str, message_factory: MessageFactory) -> None:
+        self._name = name
+        self._description = description
+        self._message_factory = message_factory
+        self._writer: SnapshotWriter | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def description(self) -> str:
+        return self._description
+
+    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
+        """All message types that can occur."""
+        return list(self._message_factory.registered())
+
+    @abstractmethod
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write what has changed since the writer's last part."""
+
+    @abstractmethod
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over a written state; ValueError for one of another team."""
+
+    @property
+    def is_as_loaded(self) -> bool:
+        """True if nobody has looked at what was loaded: it is copied."""
+        return False
+
+    async def check_still(self) -> None:
+        """RuntimeError while the team runs."""
+
+    async def save_snapshot(self) -> bytes:
+        """The whole state in the compact format; `save_delta` then adds to it."""
+        from teams._snapshot.snapshot import SnapshotWriter  # who saves none does not pay for it
+
+        if self._writer is not None and self.is_as_loaded:
+            self._writer = self._writer.for_next_snapshot()
+        else:
+            self._writer = SnapshotWriter.for_team(self._message_factory)
+        await self.write_state("", self._writer)
+        return self._writer.finish()
+
+    async def save_delta(self) -> bytes:
+        """Save all changes since the last part; b"" for none.
+
+        Raises RuntimeError if there is no snapshot yet to build on.
+        """
+        if self._writer is None:
+            raise RuntimeError(
+                f"Team {self.name!r} has no snapshot to add to: call save_snapshot first."
+            )
+        await self.write_state("", self._writer)
+        return self._writer.finish()
+
+    async def load_snapshot(self, parts: Sequence[bytes]) -> None:
+        """Load a snapshot and its deltas, in order.
+
+        `save_delta` goes on from there. Raises ValueError for malformed, damaged or missing parts,
+        RuntimeError while the team runs. A part's checksum tells that it is what was written, not
+        who wrote it: load what comes from elsewhere with `load_state`, which validates every
+        message.
+        """
+        await self.check_still()
+        from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter  # as above
+
+        with malformed_is_value_error(f"team {self.name!r}"):
+            reader = SnapshotReader(parts, self._message_factory)
+            await self.read_state("", reader)
+            self._writer = SnapshotWriter.after(reader)
+            await self.write_state("", self._writer)
+            self._writer.end_noting()

@@ -13,13 +13,14 @@ from pydantic import ConfigDict, Field
 from teams._base.cancellation import CancellationToken
 from teams._base.malformed import malformed_is_value_error
 from teams._components.component import Component
-from teams._contract.team import Task, TaskResult, Team, task_messages
+from teams._contract.team import Task, TaskResult, task_messages
 from teams._contract.turn_record import Item, Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import TextMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
 from teams._run.half_text import HalfText, half_told
+from teams._run.nesting import SnapshotTeam
 from teams._run.run import RunScope, RunStream
 from teams.conversable._chats import ChatResult, ChatsMixin
 from teams.conversable._components import (
@@ -55,14 +56,13 @@ class ChatTaskResult(TaskResult):
     """Results of a queue, by chat_id."""
 
 
-class _ChatTeam(Team):
+class _ChatTeam(SnapshotTeam):
     """Chats that are run, saved and continued as a team."""
 
     component_provider_override = None
 
     def __init__(self, name: str, description: str, agents: Iterable[Agent]) -> None:
-        self._name = name
-        self._description = description
+        super().__init__(name, description, MessageFactory.of([]))
         self._run = DurableRun(agents)
         self._message: Any = None
         self._continues = False
@@ -74,24 +74,11 @@ class _ChatTeam(Team):
         self._running = False
         self._half: tuple[str, str] | None = None
         """Speaker and text of the message in which the unfinished run failed."""
-        self._writer: SnapshotWriter | None = None
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def description(self) -> str:
-        return self._description
 
     @property
     def participant_names(self) -> list[str]:
         """Names of all agents of the chats."""
         return list(self._run.agents)
-
-    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
-        """All message types that can occur."""
-        return list(MessageFactory.of([]).registered())
 
     @abstractmethod
     async def _program(self) -> ChatTaskResult:
@@ -254,7 +241,7 @@ class _ChatTeam(Team):
             agents = {name: place["agent_state"] for name, place in states.items()}
             self._run.load(agents, run.get("chat"))
             self._load_standing(run)
-            told = MessageFactory.of([]).create_all(manager["message_thread"])
+            told = self._message_factory.create_all(manager["message_thread"])
             self.add_messages([each for each in told if isinstance(each, BaseChatMessage)])
 
     def _load_standing(self, run: Given) -> None:
@@ -262,32 +249,6 @@ class _ChatTeam(Team):
         self._joined, self._echoes = [*run.get("joined", ())], run.get("echoes", False)
         half = run.get("half")
         self._half = None if half is None else (half[0], half[1])
-
-    async def save_snapshot(self) -> bytes:
-        """The whole state in the compact format; `save_delta` then adds to it."""
-        from teams._snapshot.snapshot import SnapshotWriter  # who saves none does not pay for it
-
-        self._writer = SnapshotWriter.for_team(MessageFactory.of([]))
-        await self.write_state("", self._writer)
-        return self._writer.finish()
-
-    async def save_delta(self) -> bytes:
-        """Save all changes since the last part."""
-        if self._writer is None:
-            raise RuntimeError(f"Team {self.name!r} has no snapshot: call save_snapshot first.")
-        await self.write_state("", self._writer)
-        return self._writer.finish()
-
-    async def load_snapshot(self, parts: Sequence[bytes]) -> None:
-        """Load a snapshot and its deltas, in order."""
-        from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter  # as above
-
-        with malformed_is_value_error(f"team {self.name!r}"):
-            reader = SnapshotReader(parts, MessageFactory.of([]))
-            await self.read_state("", reader)
-            self._writer = SnapshotWriter.after(reader)
-            await self.write_state("", self._writer)
-            self._writer.end_noting()
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
         self._run.write(path, writer)

@@ -74,10 +74,10 @@ ROWS = {
         "evaluate": "a script in a file of ours, in the page; the page's texts are its arguments"
     },
     "teams/conversable/_code_blocks.py": {"compile": "is it Python? It is compiled, never run"},
-    "teams/conversable/_providers.py": {
+    "teams/conversable/_chat_client.py": {
         "format": "a method of the class that the user gives as response_format",
-        "import_module": LITERALS,
     },
+    "teams/conversable/_providers.py": {"import_module": LITERALS},
     "teams/models/_endpoint.py": {"format": "advice that stands in our own code"},
     "teams/tools/azure/_config.py": {"import_module": LITERALS},
     "teams/tools/mcp/_stdio.py": {
