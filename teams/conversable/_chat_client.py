@@ -81,7 +81,7 @@ class ChatCompletionModel(TeamsClient):
 
 
 async def ask_client(client: ChatCompletionClient, options: Settings, price: Price) -> Answer:
-    """The answer to a chat's request, whole; a stream's pieces are shown on the way."""
+    """The answer to a request; a streamed one is shown in pieces."""
     model, streamed = str(options.pop("model", "")), options.pop("stream", False)
     legacy_call = "functions" in options and "tools" not in options
     sees = client.model_info["vision"]
@@ -97,7 +97,7 @@ async def ask_client(client: ChatCompletionClient, options: Settings, price: Pri
 
 
 def _arguments(options: Settings) -> Settings:
-    """The request's options as the client's arguments; the rest goes on as it is."""
+    """The client's arguments; what it does not know goes on."""
     tools = [tool["function"] for tool in options.pop("tools", ())]
     asked: Settings = {"tools": [*tools, *options.pop("functions", ())]}
     choice = options.pop("function_call", options.pop("tool_choice", "auto"))

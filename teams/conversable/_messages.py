@@ -56,7 +56,7 @@ def _role(given: Message, role: str) -> str:
 
 
 def calls_of(message: Given) -> list[FunctionCall]:
-    """The calls that a message asks for; a legacy one has no id."""
+    """The calls of a message; a legacy one has no id."""
     asked: list[Given] = [*(message.get("tool_calls") or ())]
     if legacy := message.get("function_call"):
         asked.append({"function": legacy})

@@ -85,7 +85,7 @@ class _Part(Image):
         return self._written
 
     def to_base64(self) -> str:
-        """The image in base64; ValueError for what is only an address, or no image."""
+        """The image in base64; ValueError for an address, or no image."""
         if self._base64 is None:
             image = Image.from_uri(self._uri())
             self._base64, self.mime_type = image.to_base64(), image.mime_type

@@ -1,4 +1,4 @@
-"""Clients of `teams.models` for the entries of a config list, one per event loop."""
+"""Clients of `teams.models` for entries of a config list, per event loop."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ProviderClient(TeamsClient):
 
 
 def _able(model: str) -> ModelInfo:
-    """Abilities of a model: what it can't do, its provider refuses, and the next is asked."""
+    """Every ability: what the model lacks, its provider refuses."""
     known = import_module("teams.models.openai._catalog").known_model(model)
     if known is None:
         return ABLE

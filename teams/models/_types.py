@@ -57,7 +57,7 @@ class AssistantMessage(_ChatOrigin):
 
 
 class NamedAnswer(AssistantMessage, defer_build=True):
-    """An answer that goes on with its speaker's name, where the provider takes one."""
+    """An answer sent with its speaker's name, where the provider takes one."""
 
 
 class FunctionExecutionResult(BaseModel, defer_build=True):

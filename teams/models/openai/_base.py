@@ -70,7 +70,7 @@ class BaseOpenAIChatCompletionClient(WireClient):
 
 
 def _sdk_arguments(body: Wire) -> Wire:
-    """The body for the SDK, which passes messages, tools and what it does not know by.
+    """The body for the SDK, which passes all but options by.
 
     It walks through each of them by its type, for a tenth of a millisecond, and changes nothing.
     """
@@ -82,7 +82,7 @@ def _sdk_arguments(body: Wire) -> Wire:
 
 @cache
 def _parameters() -> frozenset[str]:
-    """Arguments that the SDK knows by name, but for those that are passed by."""
+    """Arguments that the SDK knows by name and is told by name."""
     from openai.resources.chat.completions import AsyncCompletions  # for start-up
 
     return frozenset(signature(AsyncCompletions.create).parameters) - {"messages", "tools"}

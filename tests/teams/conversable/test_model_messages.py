@@ -1,4 +1,4 @@
-"""Messages of a chat on their way to a model: whatever they hold, a server takes them."""
+"""Messages of a chat as a strict server takes them."""
 
 from __future__ import annotations
 
