@@ -105,14 +105,17 @@ class VisibleContent:
     unread: tuple[UnreadPart, ...] = ()
     forwards: tuple[VisibleContent, ...] = ()
 
-    def map(self, change: Change) -> VisibleContent:
-        """The content with each of its texts changed."""
+    def map(
+        self, change: Change, name: Callable[[Writer], Writer] = lambda who: who
+    ) -> VisibleContent:
+        """The content with each of its texts changed, and each writer named."""
         return replace(
             self,
+            who=name(self.who),
             text=change(self.text),
             polls=tuple(each.map(change) for each in self.polls),
             cards=tuple(each.map(change) for each in self.cards),
-            forwards=tuple(each.map(change) for each in self.forwards),
+            forwards=tuple(each.map(change, name) for each in self.forwards),
         )
 
     def nested(self) -> Iterator[VisibleContent]:

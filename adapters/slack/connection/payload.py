@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
 
 from adapters.slack.config import PLATFORM
@@ -15,13 +16,16 @@ from gateway.render.markdown import mrkdwn
 
 Payload: TypeAlias = Mapping[str, Any]
 
-_TS = re.compile(r"\d{1,15}\.\d{1,10}", re.ASCII)
+MOST = 10**15
+"""Numbers of Slack's are below."""
+TS = re.compile(r"\d{1,15}\.\d{1,10}", re.ASCII)
 _EMPTY: Payload = {}
 
 _TOKEN = re.compile(r"<([^<>\n]{1,4000})>")
 _USER = re.compile(r"<@([A-Z0-9]+)(?:\|[^<>\n]*)?>")
 _GROUP = re.compile(r"<!subteam\^[A-Z0-9]+(?:\|[^<>\n]*)?>")
-_DATE = re.compile(r"!date\^\d+\^[^|]*\|(.*)", re.DOTALL)
+_UNNAMED = re.compile(r"<(?:@|#|!subteam\^)([A-Z0-9]{1,30})\|?>", re.ASCII)
+_DATE = re.compile(r"!date\^(\d{1,12})[^|]*(?:\|(.*))?", re.DOTALL | re.ASCII)
 _BANG = re.compile(r"!([A-Za-z_]+)(?=\s|$)")
 _ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
@@ -35,7 +39,8 @@ def text_at(data: Payload, *path: str) -> str:
 def number_at(data: Payload, *path: str) -> int:
     """The whole number at a path, 0 for anything else."""
     value = _at(data, path)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and abs(value) < MOST else 0
 
 
 def table_at(data: Payload, *path: str) -> Payload:
@@ -54,7 +59,7 @@ def tables_at(data: Payload, *path: str) -> list[Payload]:
 def ts_at(data: Payload, *path: str) -> str:
     """The ts at a path, "" for what is none."""
     text = text_at(data, *path)
-    return text if _TS.fullmatch(text) else ""
+    return text if TS.fullmatch(text) else ""
 
 
 def team_of(payload: Payload) -> str:
@@ -111,6 +116,19 @@ def mentioned(text: str) -> list[str]:
     return list(dict.fromkeys(_USER.findall(text)))
 
 
+def unnamed(text: str) -> list[str]:
+    """Ids of people, channels and groups that have to be named."""
+    return list(dict.fromkeys((*mentioned(text), *_UNNAMED.findall(text))))
+
+
+def time_text(at: int) -> str:
+    """A time in words, "" for none."""
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC") if at else ""
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
 def mentions_others(text: str, *people: str) -> bool:
     """True if a text mentions a user group, or anybody else."""
     return _GROUP.search(text) is not None or not set(people).issuperset(mentioned(text))
@@ -119,8 +137,8 @@ def mentions_others(text: str, *people: str) -> bool:
 def plain(text: str, names: Mapping[str, str], *, me: str = "") -> str:
     """The text as its reader sees it.
 
-    `names` are those of people and channels by their ids; one that is not known stays an id. A
-    mention of the bot itself, `me`, at either end is only how it was addressed, and goes.
+    `names` are those of people, channels and groups by their ids; one that is not known stays an
+    id. A mention of the bot itself, `me`, at either end is only how it was addressed, and goes.
     """
     text = _without_me(text, me)
     return unescaped(_TOKEN.sub(lambda token: _shown(token[1], names), text)).strip()
@@ -203,8 +221,9 @@ def _shown(token: str, names: Mapping[str, str]) -> str:
             return f"#{names.get(target[1:]) or label.lstrip('#') or target[1:]}"
         case "!":
             if date := _DATE.fullmatch(token):
-                return date[1]
-            return f"@{(label or target.rpartition('^')[2]).lstrip('@!')}"
+                return date[2] or time_text(int(date[1]))
+            named = target.rpartition("^")[2]
+            return f"@{(names.get(named) or label or named).lstrip('@!')}"
         case _:
             url = target.removeprefix("mailto:")
             return f"{label} ({url})" if label and label not in (url, target) else url

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 
 import aiohttp
 
@@ -22,8 +21,7 @@ from adapters.awaited_files import (
 from adapters.slack.config import Config
 from adapters.slack.connection.payload import table_at
 from adapters.slack.connection.web_api import Calls
-from adapters.slack.inbound.parse_events import remote_file
-from adapters.slack.inbound.parsed import RemoteFile
+from adapters.slack.inbound.message_content import RemoteFile, remote_file
 from gateway.conversation import Attachment, AwaitedFile, MessageAwaitingFiles
 from teams.bounded import read_most
 
@@ -98,12 +96,14 @@ class Files:
         return Attachment(name=file.name, media_type=file.media_type, data=data)
 
 
-def awaited(file: RemoteFile) -> AwaitedFile:
-    """A file as the gateway waits for it."""
-    ref = json.dumps(asdict(file))
-    return AwaitedFile(name=file.name, media_type=file.media_type, size=file.size, ref=ref)
-
-
 def remote(file: AwaitedFile) -> RemoteFile:
-    """The inverse of `awaited`."""
-    return RemoteFile(**json.loads(file.ref))
+    """The file that a message named."""
+    ref = json.loads(file.ref)
+    return RemoteFile(
+        id=ref["id"],
+        name=file.name,
+        media_type=file.media_type,
+        size=file.size,
+        url=ref["url"],
+        host=ref["host"],
+    )

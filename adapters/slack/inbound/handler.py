@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Protocol
@@ -21,8 +21,10 @@ from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.dialogs import Dialogs
 from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.history import Quoted
+from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.missed_messages import UNSTORED, MissedMessages
-from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event, reacted_message
+from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import (
     AnswerRating,
@@ -48,6 +50,7 @@ from gateway.client import Answer, Receipt
 from gateway.conversation import Click, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, NotFound
 from gateway.surface import CallRejected
+from gateway.visible import VisibleContent
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -92,19 +95,6 @@ def _draft_of(found: Inbound) -> Draft | None:
             return None
 
 
-def mention_in(payload: Payload, me: Workspace) -> str:
-    """The id of the bot's mention in a payload, or ""."""
-    event = table_at(payload, "event")
-    if text_at(event, "type") not in ("message", "app_mention"):
-        return ""
-    if event.get("hidden") is True or text_at(event, "subtype") not in _WRITTEN:
-        return ""
-    channel, ts = text_at(event, "channel"), ts_at(event, "ts")
-    if not (me.user and channel and ts and f"<@{me.user}" in text_at(event, "text")):
-        return ""
-    return f"{team_of(payload) or me.id}/{channel}/{ts}"
-
-
 def place_in(payload: Payload, me: Workspace) -> tuple[ConversationKey, float]:
     """The thread and the time of a message in a payload.
 
@@ -132,23 +122,16 @@ class Mentions:
         self._accepted: OrderedDict[str, None] = OrderedDict()
 
     @asynccontextmanager
-    async def claim(self, mention: str) -> AsyncGenerator[bool]:
-        """Wait for the other delivery of a mention; False if it succeeded.
+    async def claim(self, message: str) -> AsyncGenerator[bool]:
+        """Wait for its other delivery; False for an accepted mention."""
+        async with self._locks.setdefault(message, asyncio.Lock()):
+            yield message not in self._accepted
 
-        A mention counts as accepted once the context ends without an error. Whatever is no mention
-        ("") waits for nothing.
-        """
-        if not mention:
-            yield True
-            return
-        async with self._locks.setdefault(mention, asyncio.Lock()):
-            if mention in self._accepted:
-                yield False
-                return
-            yield True
-            self._accepted[mention] = None
-            while len(self._accepted) > REMEMBERED:
-                self._accepted.popitem(last=False)
+    def note(self, message: str) -> None:
+        """Note that a mention was accepted."""
+        self._accepted[message] = None
+        while len(self._accepted) > REMEMBERED:
+            self._accepted.popitem(last=False)
 
 
 class Service(Protocol):
@@ -213,17 +196,28 @@ class InboundHandler:
 
         Raises GatewayError or TimeoutError if it was not accepted.
         """
-        async with self._mentions.claim(mention_in(body, me)) as is_new:
-            if not is_new:
-                self._host.count_ignored("already taken")
-                return None
-            found = parse_payload(body, self._config, me)
-            try:
-                async with asyncio.timeout(ACCEPT_SECONDS):
-                    return await self._handle(found)
-            except (GatewayError, TimeoutError) as error:
-                self._say_failed(found, error)
-                raise
+        place, at = place_in(body, me)
+        if not at:
+            return await self._parse_and_handle(body, me, "")
+        async with self._mentions.claim(said := f"{place}/{at}") as is_new:
+            if is_new:
+                return await self._parse_and_handle(body, me, said)
+            self._host.count_ignored("already taken")
+            return None
+
+    async def _parse_and_handle(
+        self, body: Payload, me: Workspace, said: str
+    ) -> dict[str, Any] | None:
+        found = parse_payload(body, self._config, me)
+        try:
+            async with asyncio.timeout(ACCEPT_SECONDS):
+                answer = await self._handle(found)
+        except (GatewayError, TimeoutError) as error:
+            self._say_failed(found, error)
+            raise
+        if isinstance(found, Draft) and found.mentioned:
+            self._mentions.note(said)
+        return answer
 
     def _say_failed(self, found: Inbound, error: GatewayError | TimeoutError) -> None:
         """Tell whoever clicked or typed a command that it failed.
@@ -397,24 +391,24 @@ class InboundHandler:
         if await self._host.known_keys(said.dedupe):
             self._host.count_ignored("already taken")
             return
-        message = await self._drafts.with_author(draft)
-        message = await self._host.judge(replace(message, text=REACTED.format(emoji=reacted.emoji)))
+        message = await self._host.judge(await self._drafts.with_author(draft))
+        content = VisibleContent(text=REACTED.format(emoji=reacted.emoji))
+        pointed: Sequence[Quoted] = ()
         if message.may_write:
-            message = await self._with_reacted_message(message)
-        await self._hand_in(draft, message)
+            message, pointed = await self._reacted_message(message)
+        await self._hand_in(draft, await self._drafts.complete(message, content, pointed))
 
-    async def _with_reacted_message(self, message: InboundMessage) -> InboundMessage:
-        """Quote the message with the reaction, in its thread.
-
-        Raises GatewayError.
-        """
+    async def _reacted_message(
+        self, message: InboundMessage
+    ) -> tuple[InboundMessage, Sequence[Quoted]]:
+        """The message with the reaction, and its thread. Raises GatewayError."""
         key = message.key
         answer = await self._calls.read(
             key.workspace, "reactions.get", channel=key.channel, timestamp=key.root, full=True
         )
-        root, foreign = reacted_message(answer)
-        quotes = await self._drafts.quotes(key, foreign)
-        return replace(message, key=replace(key, root=root or key.root), quotes=quotes)
+        said = table_at(answer, "message")
+        root = ts_at(said, "thread_ts") or key.root
+        return replace(message, key=replace(key, root=root)), [("forward", read_message(said))]
 
     async def _handle_rating(self, rated: AnswerRating) -> None:
         draft = rated.draft

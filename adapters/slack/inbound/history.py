@@ -11,14 +11,18 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.parse_events import parse_history_message, quoted
-from adapters.slack.inbound.parsed import Draft, ForeignMessage
+from adapters.slack.inbound.parse_events import parse_history_message
+from adapters.slack.inbound.parsed import Draft
 from adapters.slack.inbound.read_rates import MINUTE, PAGE, REPLIES, ReadRates
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError
+from gateway.visible import Pointed, VisibleContent
+
+Quoted: TypeAlias = tuple[Pointed, VisibleContent]
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -211,7 +215,7 @@ def quotes_of(
     me: Workspace,
     *,
     without: Collection[str] = (),
-) -> tuple[ForeignMessage, ...]:
+) -> tuple[Quoted, ...]:
     """A thread's messages before this one, as far as they were readable.
 
     Those with a ts of `without` are no quotes.
@@ -226,19 +230,19 @@ def quotes_of(
 
 def earlier_messages(
     messages: Iterable[Payload], key: ConversationKey, ts: str, me: Workspace
-) -> tuple[ForeignMessage, ...]:
+) -> tuple[Quoted, ...]:
     """People's messages in a thread before `ts`, without the bot's own."""
-    found: list[ForeignMessage] = []
+    found: list[Quoted] = []
     for each in messages:
         said = parse_history_message(each, key.workspace, key.channel, me)
         if not isinstance(said, Draft) or ts_at(each, "ts") >= ts:
             continue
-        if (quote := quoted(each, "history")) is not None:
-            found.append(quote)
+        is_root = said.message.message_id == key.root
+        found.append(("root" if is_root else "history", said.content))
     return tuple(found)
 
 
-def newest(said: Sequence[ForeignMessage], *, between: int = 0) -> tuple[ForeignMessage, ...]:
+def newest(said: Sequence[Quoted], *, between: int = 0) -> tuple[Quoted, ...]:
     """A thread's first message and the newest of the rest.
 
     A remark counts those between, with about `between` that were not read.
@@ -250,5 +254,5 @@ def newest(said: Sequence[ForeignMessage], *, between: int = 0) -> tuple[Foreign
     return *said[:1], _remark(LEFT_OUT.format(count=count)), *said[left + 1 :]
 
 
-def _remark(text: str) -> ForeignMessage:
-    return ForeignMessage(kind="history", text=text)
+def _remark(text: str) -> Quoted:
+    return "history", VisibleContent(text=text)

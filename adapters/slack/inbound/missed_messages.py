@@ -12,10 +12,11 @@ from typing import Any
 from adapters.awaited_files import AwaitedFiles
 from adapters.slack.action_ids import action_id
 from adapters.slack.config import PLATFORM
-from adapters.slack.connection.payload import Payload, tables_at, text_at, ts_at
+from adapters.slack.connection.payload import TS, Payload, ts_at
 from adapters.slack.connection.web_api import Calls, is_final
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.history import History
+from adapters.slack.inbound.message_content import button_values
 from adapters.slack.inbound.parse_events import parse_history_message
 from adapters.slack.inbound.parsed import Draft
 from adapters.slack.inbound.replies import Replies
@@ -244,8 +245,7 @@ class MissedMessages:
 
 def offered_after(said: Payload) -> str:
     """The ts after which a card offers answers, "" for other messages."""
-    elements = (e for block in tables_at(said, "blocks") for e in tables_at(block, "elements"))
-    return next((ts_at(e, "value") for e in elements if text_at(e, "action_id") == BUTTON), "")
+    return next(filter(TS.fullmatch, button_values(said, BUTTON)), "")
 
 
 def _count_text(count: int) -> str:

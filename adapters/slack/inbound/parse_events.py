@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Literal
-from urllib.parse import urlsplit
 
 from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import (
@@ -23,27 +21,24 @@ from adapters.slack.connection.payload import (
     ts_at,
 )
 from adapters.slack.connection.workspace import Workspace
+from adapters.slack.inbound.message_content import is_bot, read_message
 from adapters.slack.inbound.parsed import (
     DeliveryGap,
     Draft,
-    FileHost,
-    ForeignMessage,
     HomeVisit,
     IgnoredPayload,
     Inbound,
     ReactionTrigger,
-    RemoteFile,
     TitleChange,
     Uninstallation,
 )
 from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key
+from gateway.visible import Card, VisibleContent
 
 CALLED_WITHIN = 900.0
 """Seconds within which somebody who forgot to mention the bot may put that right by an edit."""
 
 RATE_LIMITED = "app_rate_limited"
-SLACKBOT = "USLACKBOT"
-
 _SAID = frozenset({"", "file_share", "thread_broadcast", "bot_message", "me_message"})
 
 
@@ -93,23 +88,6 @@ def parse_history_message(
     return _posted({}, event, team, me)
 
 
-def quoted(message: Payload, kind: Literal["history", "forward"]) -> ForeignMessage | None:
-    """A message as foreign text; None if it has no text."""
-    text = text_at(message, "text")
-    if not text:
-        return None
-    user = text_at(message, "user")
-    name = text_at(message, "username") or text_at(message, "bot_profile", "name")
-    return ForeignMessage(kind=kind, text=text, author=name, user=user, sure=not _is_bot(message))
-
-
-def reacted_message(answer: Payload) -> tuple[str, tuple[ForeignMessage, ...]]:
-    """The thread and text of the message in reactions.get's answer."""
-    said = table_at(answer, "message")
-    quote = quoted(said, "forward")
-    return ts_at(said, "thread_ts"), (quote,) if quote else ()
-
-
 def _message(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
     match text_at(event, "subtype"):
         case "message_changed":
@@ -134,30 +112,29 @@ def _posted(payload: Payload, event: Payload, team: str, me: Workspace) -> Draft
     dedupe = [key.dedupe("create", ts), *_event_key(payload)]
     if client := text_at(event, "client_msg_id"):
         dedupe.append(f"{PLATFORM}/client/{team}/{channel}/{client}")
-    files = _files(event)
-    return _draft(
-        event, key, writer, me, event_kind="file" if files else "message", dedupe=tuple(dedupe)
-    )
+    content = read_message(event)
+    kind: EventKind = "file" if content.files or content.unread else "message"
+    return _draft(event, content, key, me, event_kind=kind, dedupe=tuple(dedupe))
 
 
 def _draft(
     said: Payload,
+    content: VisibleContent,
     key: ConversationKey,
-    writer: str,
     me: Workspace,
     *,
     event_kind: EventKind,
     dedupe: tuple[str, ...],
 ) -> Draft:
     """The draft of a new or changed message."""
-    text, ts = text_at(said, "text"), ts_at(said, "ts")
-    called = bool(me.user) and me.user in mentioned(text)
+    writer = _writer(said)
+    ts = ts_at(said, "ts")
+    called = bool(me.user) and me.user in mentioned(content.text)
     message = InboundMessage(
         key=key,
-        author=_author(key.workspace, writer, bot=_is_bot(said), bot_id=text_at(said, "bot_id")),
+        author=_author(key.workspace, writer, bot=is_bot(said), bot_id=text_at(said, "bot_id")),
         event=event_kind,
         direct=is_direct(key.channel),
-        text=text,
         dedupe=dedupe,
         message_id=ts,
         order_key=order_key(ts),
@@ -169,12 +146,11 @@ def _draft(
         message=message,
         user=writer,
         home=text_at(said, "user_team") or text_at(said, "source_team") or text_at(said, "team"),
-        bot=_is_bot(said),
+        bot=is_bot(said),
         in_thread=key.root != ts,
         mentioned=called,
-        to_others=bool(me.user) and not called and mentions_others(text, writer),
-        files=_files(said),
-        foreign=_foreign(said),
+        to_others=bool(me.user) and not called and mentions_others(content.text, writer),
+        content=content,
     )
 
 
@@ -187,14 +163,24 @@ def _changed(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
         return _gone(payload, before or said, team, channel, me)
     if _is_mine(said, me) or _is_mine(before, me):
         return IgnoredPayload("own")
+    content = read_message(said)
     at = ts_at(said, "edited", "ts")
-    if not at or at == ts_at(before, "edited", "ts") or not _writer(said):
+    if at == ts_at(before, "edited", "ts"):
+        # An app's update with blocks bears no mark (docs.slack.dev, "chat.update method").
+        changed = is_bot(said) and before and _own(content) != _own(read_message(before))
+        at = ts_at(event, "ts") if changed else ""
+    if not at or not _writer(said):
         return IgnoredPayload("no change")
     key = key_of(team, channel, ts_at(said, "thread_ts") or ts)
     dedupe = (key.dedupe("edit", ts, at), *_event_key(payload))
-    found = _draft(said, key, _writer(said), me, event_kind="edit", dedupe=dedupe)
+    found = _draft(said, content, key, me, event_kind="edit", dedupe=dedupe)
     message = replace(found.message, order_key=order_key(at))
     return replace(found, message=message, recent=float(at) - float(ts) <= CALLED_WITHIN)
+
+
+def _own(content: VisibleContent) -> tuple[str, Sequence[Card]]:
+    """An app's own words, without previews of links."""
+    return content.text, [card for card in content.cards if not card.site]
 
 
 def _deleted(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
@@ -251,8 +237,8 @@ def _stopped(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
         return IgnoredPayload("malformed")
     key = key_of(team, channel, root)
     draft = _action(event, key, user, me, event_kind="stop", dedupe=dedupe)
-    message = replace(draft.message, text="/stop", message_id="")
-    return replace(draft, message=message, in_thread=True)
+    message = replace(draft.message, message_id="")
+    return replace(draft, message=message, content=VisibleContent(text="/stop"), in_thread=True)
 
 
 def _title_change(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
@@ -331,11 +317,6 @@ def _author(team: str, user: str, *, bot: bool = False, bot_id: str = "") -> Aut
     return Author(id=author_id(team, user), kind="bot" if bot else "member", aliases=aliases)
 
 
-def _is_bot(said: Payload) -> bool:
-    slackbot = text_at(said, "user") == SLACKBOT
-    return bool(text_at(said, "bot_id")) or text_at(said, "subtype") == "bot_message" or slackbot
-
-
 def _writer(said: Payload) -> str:
     return text_at(said, "user") or text_at(said, "bot_id")
 
@@ -343,61 +324,3 @@ def _writer(said: Payload) -> str:
 def _is_mine(said: Payload, me: Workspace) -> bool:
     mine = {me.user, me.bot} - {""}
     return bool(mine & {text_at(said, "user"), text_at(said, "bot_id")})
-
-
-def _files(said: Payload) -> tuple[RemoteFile, ...]:
-    return tuple(
-        remote_file(file) for file in tables_at(said, "files") if text_at(file, "id") != ""
-    )
-
-
-def remote_file(file: Payload) -> RemoteFile:
-    """A file as a message or files.info names it."""
-    url = text_at(file, "url_private_download") or text_at(file, "url_private")
-    return RemoteFile(
-        id=text_at(file, "id"),
-        name=text_at(file, "name") or text_at(file, "title") or text_at(file, "id"),
-        media_type=text_at(file, "mimetype"),
-        size=number_at(file, "size"),
-        url=url,
-        host=_host(file),
-        width=number_at(file, "original_w"),
-        height=number_at(file, "original_h"),
-    )
-
-
-def _host(file: Payload) -> FileHost:
-    if text_at(file, "file_access") == "check_file_info":
-        return "ask"
-    external = file.get("is_external") is True or text_at(file, "mode") in ("external", "tombstone")
-    return "elsewhere" if external else "slack"
-
-
-def _foreign(said: Payload) -> tuple[ForeignMessage, ...]:
-    found: list[ForeignMessage] = []
-    for each in tables_at(said, "attachments"):
-        title = text_at(each, "title")
-        body = text_at(each, "text") or text_at(each, "fallback")
-        text = "\n".join(part for part in (title, body) if part)
-        if not text:
-            continue
-        if each.get("is_share") is True or each.get("is_msg_unfurl") is True:
-            name = text_at(each, "author_name") or text_at(each, "author_subname")
-            who = text_at(each, "author_id")
-            found.append(ForeignMessage(kind="forward", text=body or title, author=name, user=who))
-        elif source := text_at(each, "from_url") or text_at(each, "original_url"):
-            site = text_at(each, "service_name") or (_site(source) or source)
-            found.append(ForeignMessage(kind="link", text=text, author=site))
-        else:
-            found.append(
-                ForeignMessage(kind="quote", text=text, author=text_at(each, "author_name"))
-            )
-    return tuple(found)
-
-
-def _site(url: str) -> str:
-    """The host of an address, "" for what is none."""
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

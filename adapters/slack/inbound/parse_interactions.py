@@ -18,8 +18,9 @@ from adapters.slack.connection.payload import (
     ts_at,
 )
 from adapters.slack.connection.workspace import Workspace
+from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
-from adapters.slack.inbound.parse_events import permalink, quoted
+from adapters.slack.inbound.parse_events import permalink
 from adapters.slack.inbound.parsed import (
     AnswerRating,
     Draft,
@@ -34,6 +35,7 @@ from adapters.slack.inbound.parsed import (
 from gateway.client import Answer, AnswerKind
 from gateway.conversation import Author, Click, EventKind, InboundMessage
 from gateway.events import GRANT_WORDS
+from gateway.visible import VisibleContent
 
 SHORTCUT_TEXT = "Please answer the message that I passed on to you."
 
@@ -116,8 +118,8 @@ def _meant(action: Action, draft: Draft, trigger: str) -> Inbound:
             )
             found = ModalOpening(place=place, trigger=trigger, draft=draft)
         case "command":
-            message = replace(draft.message, text=action.value, event="command")
-            found = replace(draft, message=message)
+            message = replace(draft.message, event="command")
+            found = replace(draft, message=message, content=VisibleContent(text=action.value))
         case "feedback":
             found = AnswerRating(draft=draft, part=action.value, good=bool(action.number))
         case "missed":
@@ -168,13 +170,13 @@ def _shortcut(payload: Payload, me: Workspace) -> Inbound:
         place=(team, channel, ts_at(said, "thread_ts") or ts, ""),
         dedupe=f"{PLATFORM}/shortcut/{team}/{trigger}",
     )
-    passed_on = quoted(said, "forward")
-    message = replace(
-        draft.message,
-        text=SHORTCUT_TEXT,
-        link=permalink(me, channel, ts, ts_at(said, "thread_ts")),
+    link = permalink(me, channel, ts, ts_at(said, "thread_ts"))
+    return replace(
+        draft,
+        message=replace(draft.message, link=link),
+        content=VisibleContent(text=SHORTCUT_TEXT),
+        pointed=(("forward", read_message(said)),),
     )
-    return replace(draft, message=message, foreign=(passed_on,) if passed_on else ())
 
 
 def _team(payload: Payload, me: Workspace) -> str:

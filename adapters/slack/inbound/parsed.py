@@ -3,56 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from adapters.slack.inbound.modals import ModalPlace
 from gateway.adapter import IgnoredReason
-from gateway.conversation import InboundMessage, QuoteKind
+from gateway.conversation import InboundMessage
+from gateway.visible import Pointed, VisibleContent
 
-FileHost: TypeAlias = Literal["slack", "elsewhere", "ask"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteFile:
-    """A file as a message names it; `size` is in bytes.
-
-    `host`: Slack's own host, or elsewhere; for files of another organisation only files.info can
-    tell.
-    """
-
-    id: str
-    name: str
-    media_type: str = ""
-    size: int = 0
-    url: str = ""
-    host: FileHost = "slack"
-    width: int = 0
-    height: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignMessage:
-    """Text that somebody else wrote, in Slack's own form.
-
-    `author` is a name, `user` an id. `sure`: Slack vouches that this user wrote it.
-    """
-
-    kind: QuoteKind
-    text: str
-    author: str = ""
-    user: str = ""
-    sure: bool = False
+NOTHING = VisibleContent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A message with ids for people and files.
 
-    `user` is its author ("" where Slack does not say), `home` their workspace, if Slack says so. A
-    draft that is not `meant` is for the team only if it is addressed to it. `in_thread`: its thread
-    had begun before it. `mentioned`: it mentions the bot; `to_others`: it mentions other people,
-    and not the bot. `recent`: an edit was made soon after its message. `response_url` takes answers
-    for the author alone.
+    `content` is all that it shows, `pointed` what of other messages comes with it. `user` is its
+    author ("" where Slack does not say), `home` their workspace, if Slack says so. A draft that is
+    not `meant` is for the team only if it is addressed to it. `in_thread`: its thread had begun
+    before it. `mentioned`: it mentions the bot; `to_others`: it mentions other people, and not the
+    bot. `recent`: an edit was made soon after its message. `response_url` takes answers for the
+    author alone.
     """
 
     message: InboundMessage
@@ -64,8 +34,8 @@ class Draft:
     mentioned: bool = False
     to_others: bool = False
     recent: bool = False
-    files: tuple[RemoteFile, ...] = ()
-    foreign: tuple[ForeignMessage, ...] = ()
+    content: VisibleContent = NOTHING
+    pointed: tuple[tuple[Pointed, VisibleContent], ...] = ()
     response_url: str = ""
 
 

@@ -83,6 +83,8 @@ class File:
     created: int = 0
     moved_to: str = ""
     """Where a download is redirected to; "" is nowhere."""
+    facts: Json = field(default_factory=dict)
+    """Fields of its kind alone, such as those of a canvas or a voice message."""
 
     def json(self) -> Json:
         """The file object."""
@@ -118,7 +120,7 @@ class File:
             "permalink_public": f"https://slack-files.com/{self.team}-{self.id}-simulated",
             "permalink": f"https://simulated.slack.com/files/{self.user}/{self.id}/{self.name}",
             "file_access": "visible",
-        }
+        } | self.facts
 
 
 @dataclass(kw_only=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import mimetypes
 import re
 import uuid
+from html import unescape
+from typing import Any
 
 from adapters.slack.simulator.deliveries import Delivery
 from adapters.slack.simulator.response_urls import ResponseUrls
@@ -15,6 +17,7 @@ from adapters.slack.testing.modals import Modals, find_element
 
 MENTION = re.compile(r"(?<![\w<])@([\w-]+)")
 LINK = re.compile(r"<@(\w+)>")
+MARK = re.compile(r"<([^<>\n]+)>")
 
 
 class Person(Modals):
@@ -54,14 +57,19 @@ class Person(Modals):
         thread: str | Message = "",
         broadcast: bool = False,
         client_msg_id: str = "",
+        **parts: Any,
     ) -> Message:
-        """Write a message; `@name` mentions who has that name, `@parley` the app."""
+        """Write a message; `@name` mentions who has that name, `@parley` the app.
+
+        `parts` are its blocks and attachments, where the editor makes others.
+        """
         return self._write(
             channel,
             text,
             thread=thread,
             subtype="thread_broadcast" if broadcast else "",
             client_msg_id=client_msg_id,
+            **parts,
         )
 
     async def asks(self, channel: str, text: str, *, thread: str | Message = "") -> Message:
@@ -87,8 +95,12 @@ class Person(Modals):
         thread: str | Message = "",
         mimetype: str = "",
         external: str = "",
+        facts: Json | None = None,
     ) -> Message:
-        """Share a file; `external` is the URL of one that lies elsewhere."""
+        """Share a file; `external` is the URL of one that lies elsewhere.
+
+        `facts` are further fields, such as those of a canvas or a voice message.
+        """
         file = self._directory.file(
             name,
             data,
@@ -96,14 +108,40 @@ class Person(Modals):
             mimetype=mimetype or mimetypes.guess_type(name)[0] or "application/octet-stream",
             external=external,
         )
+        file.facts = facts or {}
         return self._write(channel, text, thread=thread, subtype="file_share", files=[file])
+
+    async def shares(
+        self, message: str | Message, channel: str, text: str = "", *, thread: str | Message = ""
+    ) -> Message:
+        """Share somebody's message, with its blocks and files.
+
+        As `MessageAttachment` of the SDK's types and shared messages show it.
+        """
+        home, found = self._directory.find(message)
+        body = found.json()
+        shown = {"team": home.team, "channel": home.id, "ts": found.ts}
+        shared: Json = {
+            "ts": found.ts,
+            "author_id": found.user,
+            "author_name": self._world.user(found.user).name,
+            "channel_id": home.id,
+            "channel_team": home.team,
+            "is_msg_unfurl": True,
+            "is_share": True,
+            "text": found.text,
+            "fallback": f"[{found.ts}] {found.text}",
+            "message_blocks": [shown | {"message": {"blocks": body.get("blocks", [])}}],
+            "files": body.get("files", []),
+        }
+        return self._write(channel, text, thread=thread, attachments=[shared])
 
     async def edits(self, message: str | Message, text: str) -> Message:
         """Change what they wrote."""
         channel, found = self._directory.find(message)
         before = found.json()
         found.text = self._resolved(text)
-        found.blocks = _rich_text(found.text)
+        found.blocks = rich_text(found.text)
         found.edited = {"user": self.id, "ts": self._world.new_ts()}
         self._world.changed_message(channel, found, before)
         return found
@@ -257,6 +295,8 @@ class Person(Modals):
         subtype: str = "",
         client_msg_id: str = "",
         files: list[File] | None = None,
+        attachments: list[Json] | None = None,
+        blocks: list[Json] | None = None,
     ) -> Message:
         place = self._directory.channel(channel)
         if self.id not in place.members:
@@ -269,8 +309,9 @@ class Person(Modals):
             team=self._user.team,
             text=resolved,
             thread_ts=_ts(thread),
-            blocks=_rich_text(resolved) if resolved else [],
+            blocks=blocks or (rich_text(resolved) if resolved else []),
             files=files or [],
+            attachments=attachments or [],
             subtype=subtype,
             bot_id=self._user.bot_id,
             app_id=self._user.app_id,
@@ -329,16 +370,34 @@ def _ts(message: str | Message) -> str:
     return message.root if isinstance(message, Message) else message
 
 
-def _rich_text(text: str) -> list[Json]:
+def rich_text(text: str) -> list[Json]:
     """The block that Slack's own editor makes of a text."""
     parts: list[Json] = []
     end = 0
-    for found in LINK.finditer(text):
-        if found.start() > end:
-            parts.append({"type": "text", "text": text[end : found.start()]})
-        parts.append({"type": "user", "user_id": found[1]})
+    for found in MARK.finditer(text):
+        parts += [_text(text[end : found.start()]), _marked(found[1])]
         end = found.end()
-    if end < len(text):
-        parts.append({"type": "text", "text": text[end:]})
+    parts = [each for each in (*parts, _text(text[end:])) if each.get("text") != ""]
     section = {"type": "rich_text_section", "elements": parts}
     return [{"type": "rich_text", "block_id": "r0", "elements": [section]}]
+
+
+def _text(text: str) -> Json:
+    return {"type": "text", "text": unescape(text)}
+
+
+def _marked(mark: str) -> Json:
+    """An element of rich text (https://docs.slack.dev/reference/block-kit/block-elements)."""
+    target, _, label = mark.partition("|")
+    match target[0]:
+        case "@":
+            return {"type": "user", "user_id": target[1:]}
+        case "#":
+            return {"type": "channel", "channel_id": target[1:]}
+        case "!" if target.startswith("!subteam^"):
+            return {"type": "usergroup", "usergroup_id": target.removeprefix("!subteam^")}
+        case "!":
+            return {"type": "broadcast", "range": target[1:]}
+        case _:
+            link: Json = {"type": "link", "url": target}
+            return link | ({"text": unescape(label)} if label else {})

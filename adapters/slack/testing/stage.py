@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from adapters.slack.simulator.deliveries import Delivery
 from adapters.slack.simulator.installs import issue, revoke, uninstall
@@ -179,15 +180,32 @@ class Stage(Directory):
         place.members.discard(bot)
 
     async def bot_says(
-        self, name: str, channel: str, text: str, *, thread: str | Message = ""
+        self,
+        name: str,
+        channel: str,
+        text: str = "",
+        *,
+        thread: str | Message = "",
+        **parts: Any,
     ) -> Message:
-        """Let another app's bot write."""
+        """Let another app's bot write; `parts` are blocks and attachments."""
         place = self.channel(channel)
         bot = self.person(name, workspace=place.team)
         user = self.world.user(bot.id)
         user.bot_id, user.app_id = f"B0{name.upper()}", f"A0{name.upper()}"
         place.members.add(bot.id)
-        return await bot.says(channel, text, thread=thread)
+        return await bot.says(channel, text, thread=thread, **parts)
+
+    async def bot_edits(self, message: Message, **parts: Any) -> None:
+        """Let an app change blocks or attachments, which marks nothing as edited.
+
+        See "chat.update method" in Slack's documentation.
+        """
+        channel, found = self.find(message)
+        before = found.json()
+        found.blocks = parts.get("blocks", found.blocks)
+        found.attachments = parts.get("attachments", found.attachments)
+        self.world.changed_message(channel, found, before)
 
     def hold(self) -> None:
         """Send nothing to the app until `release`."""

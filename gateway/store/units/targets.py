@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gateway.conversation import AwaitedFile, ConversationKey, InboundMessage
+from gateway.conversation import AwaitedFile, ConversationKey, InboundMessage, Quote
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent
 from gateway.store.connection import Connection, Row
 from gateway.store.records import InboxKind, InboxOutcome, TurnStatus
 from gateway.store.rulebook import Offer
 from gateway.store.units.events import add_events
 from gateway.store.units.files import IS_FOREIGN, LEFT_OUT, NOT_THERE, UNREAD_PART, attach
-from gateway.store.units.rows import first, scalar
+from gateway.store.units.rows import first, quotes_of, scalar
 
 HAS_ID = (
     "message_id = :message_id AND message_id <> ''"  # as the index has it
@@ -93,12 +93,23 @@ def _same_channel(row: Row, key: ConversationKey) -> bool:
 def is_new(connection: Connection, target: Target, message: InboundMessage) -> bool:
     """True if the message changes what is known of the target."""
     inbox, text = latest(connection, target)
-    if text != message.text or message.keeps_files:
-        return text != message.text
+    changed = text != message.text or _cards(connection, inbox) != _cards_of(message.quotes)
+    if changed or message.keeps_files:
+        return changed
     if message.awaited:
         return bool(_gone(connection, inbox, message.awaited))
     now = [hashlib.sha256(file.data).hexdigest() for file in message.attachments]
     return _files(connection, inbox) != sorted([*now, *(each.name for each in message.missing)])
+
+
+def _cards(connection: Connection, inbox: int) -> list[str]:
+    kept = scalar(connection, "SELECT quotes FROM inbox WHERE id = :inbox", {"inbox": inbox})
+    return _cards_of(quotes_of(kept))
+
+
+def _cards_of(quotes: Iterable[Quote]) -> list[str]:
+    """The cards that an author made; what a platform adds is none."""
+    return [quote.text for quote in quotes if quote.kind == "card"]
 
 
 def is_overtaken(connection: Connection, target: Target, message: InboundMessage) -> bool:

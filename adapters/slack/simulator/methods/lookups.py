@@ -1,4 +1,4 @@
-"""users.info, usergroups.users.list and reactions.get: lookups."""
+"""users.info, usergroups.* and reactions.get: lookups."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ def info(call: Call) -> Json:
         if home.enterprise == call.workspace.enterprise:
             found.pop("is_stranger", None)
     return {"user": found}
+
+
+@method("usergroups.list", "usergroups:read", per_minute=20)
+def groups(call: Call) -> Json:
+    """The user groups (https://docs.slack.dev/reference/methods/usergroups.list)."""
+    found = call.workspace.groups.values()
+    return {"usergroups": [{"id": each.id, "handle": each.handle} for each in found]}
 
 
 @method("usergroups.users.list", "usergroups:read", per_minute=20)

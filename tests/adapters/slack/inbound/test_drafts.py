@@ -1,58 +1,39 @@
-"""Members of user groups, where Slack can not be asked."""
+"""Messages as they reach the team, with names for ids."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from adapters.slack.connection.web_api import Refusal
-from adapters.slack.inbound.drafts import AuthorLookup
-from adapters.slack.inbound.parsed import Draft
-from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.surface import PlatformUnreachable, RateLimited
-
-KEY = ConversationKey(platform="slack", workspace="T1", channel="C1", root="1.0")
-SAID = Draft(message=InboundMessage(key=KEY, author=Author(id="")), user="U1", home="T1")
+from adapters.slack.simulator.settings import AppSettings
+from adapters.slack.testing import SlackSimulator
+from tests.adapters.slack.serving import served
 
 
-class Slack:
-    """Calls, of which those for the group's members fail in turn."""
-
-    def __init__(self, *errors: Exception) -> None:
-        self.clients = self
-        self.errors = [*errors]
-
-    def workspace(self, _: str) -> None:
-        return None
-
-    async def read(self, _: str, method: str, **__: object) -> dict[str, Any]:
-        if method == "users.info":
-            return {"user": {"id": "U1", "team_id": "T1", "name": "ann"}}
-        if self.errors:
-            raise self.errors.pop(0)
-        return {"users": ["U1"]}
+async def told(tmp_path: Path, text: str, app: AppSettings | None = None) -> str:
+    async with SlackSimulator(app, rates=False) as slack, served(slack, tmp_path) as run:
+        slack.user_group("crew", slack.person("bob"))
+        await slack.person("ann").asks("general", text)
+        await run.until(lambda: run.asked)
+        return str(run.heard()[-1].content)
 
 
 @pytest.mark.parametrize(
-    "error", [PlatformUnreachable("No answer."), RateLimited(30.0), TimeoutError()]
+    ("text", "shown"),
+    [
+        ("<#C0GENERAL> and <#C0GENERAL|>", "#general and #general"),
+        ("<!subteam^S0CREW> and @bob", "@crew and @bob"),
+        ("<#C0NOWHERE> <!subteam^S0NONE>", "#C0NOWHERE @S0NONE"),
+        ("&lt;#C0GENERAL&gt;", "<#C0GENERAL>"),
+    ],
 )
-async def test_who_is_in_by_the_group_alone_is_not_refused_for_a_call_that_failed(
-    error: Exception,
-) -> None:
-    slack: Any = Slack(error)
-    people = AuthorLookup(slack, lambda: ["S1"])
-    with pytest.raises(type(error)):
-        await people.author(SAID)
-    assert (await people.author(SAID)).groups == {"S1"}
+async def test_names_stand_for_ids(tmp_path: Path, text: str, shown: str) -> None:
+    assert await told(tmp_path, text) == shown
 
 
-async def test_a_refusal_of_slacks_holds_for_five_minutes() -> None:
-    now = 0.0
-    slack: Any = Slack(Refusal("missing_scope", "No scope."))
-    people = AuthorLookup(slack, lambda: ["S1"], clock=lambda: now)
-    assert not (await people.author(SAID)).groups
-    now = 299.0
-    assert not (await people.author(SAID)).groups
-    now = 301.0
-    assert (await people.author(SAID)).groups == {"S1"}
+async def test_a_name_that_the_app_may_not_know_stays_an_id(tmp_path: Path) -> None:
+    scopes = AppSettings().scopes - {"usergroups:read", "channels:read"}
+    app = AppSettings(scopes=scopes)
+    text = "<#C0GENERAL> <!subteam^S0CREW>"
+    assert await told(tmp_path, text, app) == "#C0GENERAL @S0CREW"

@@ -14,7 +14,7 @@ from adapters.slack import Config
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.files import Files
-from adapters.slack.inbound.parsed import RemoteFile
+from adapters.slack.inbound.message_content import RemoteFile
 from gateway.conversation import MissingFile
 
 TOKEN = "xoxb-CANARY"

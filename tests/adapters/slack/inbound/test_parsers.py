@@ -1,5 +1,6 @@
 """Slack's payloads in the parsers, without Slack."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,7 @@ from adapters.slack.inbound.parsed import (
 from gateway.adapter import IgnoredReason
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage, order_key
+from gateway.visible import VisibleContent, Writer
 
 ME = Workspace(id="T1", url="https://home.slack.com/", user="UBOT", bot="BBOT")
 TS, ROOT = "1700000001.000200", "1700000000.000100"
@@ -55,7 +57,6 @@ def test_a_reply_is_a_message_in_its_thread() -> None:
         message=InboundMessage(
             key=KEY,
             author=Author(id="slack:T1:U1"),
-            text="hi <@UBOT>",
             dedupe=(f"slack/T1/C1/create/{TS}/", "slack/event/Ev1", "slack/client/T1/C1/c1"),
             message_id=TS,
             order_key=order_key(TS),
@@ -67,6 +68,7 @@ def test_a_reply_is_a_message_in_its_thread() -> None:
         home="T1",
         in_thread=True,
         mentioned=True,
+        content=VisibleContent(who=Writer(id="U1", sure=True), text="hi <@UBOT>"),
     )
 
 
@@ -112,7 +114,7 @@ def changed(said: dict[str, Any], before: dict[str, Any] | None = None) -> Any:
 
 def test_an_edit_is_told_with_its_time() -> None:
     found = changed({"edited": {"user": "U1", "ts": TS}}, {"user": "U1", "ts": ROOT})
-    assert (found.message.event, found.message.text, found.message.message_id) == (
+    assert (found.message.event, found.content.text, found.message.message_id) == (
         "edit",
         "new",
         ROOT,
@@ -168,21 +170,18 @@ def test_files_and_foreign_text_come_along() -> None:
         ],
     )
     assert found.message.event == "file"
-    assert [(file.id, file.host) for file in found.files] == [
-        ("F1", "slack"),
-        ("F2", "elsewhere"),
-        ("F3", "ask"),
-    ]
-    assert [(each.kind, each.author, each.text) for each in found.foreign] == [
-        ("forward", "Eve", "pay me"),
-        ("link", "a.example", "A page\nabout things"),
-        ("quote", "", "a bot's attachment"),
+    hosts = [json.loads(file.ref)["host"] for file in found.content.files]
+    assert hosts == ["slack", "elsewhere", "ask"]
+    assert [each.who.name for each in found.content.forwards] == ["Eve"]
+    assert [(each.site, each.text) for each in found.content.cards] == [
+        ("a.example", "about things"),
+        ("", "a bot's attachment"),
     ]
 
 
 def test_what_people_do_in_their_threads() -> None:
     stopped = parsed(type="agent_session_stopped", thread_ts=ROOT, ts="")
-    assert (stopped.message.event, stopped.message.text, stopped.message.key) == (
+    assert (stopped.message.event, stopped.content.text, stopped.message.key) == (
         "stop",
         "/stop",
         KEY,
@@ -253,7 +252,7 @@ def test_other_buttons_want_something_else() -> None:
     rated = pressed("g:feedback:0", "part:1")
     assert isinstance(rated, AnswerRating)
     assert (rated.part, rated.good) == ("part", True)
-    assert pressed("g:command:0", "/retry").message.text == "/retry"
+    assert pressed("g:command:0", "/retry").content.text == "/retry"
     assert isinstance(pressed("g:missed:0", ROOT), MissedRequest)
     modal = pressed("g:note:0")
     assert isinstance(modal, ModalOpening)
@@ -321,7 +320,9 @@ def test_the_command_and_the_shortcut() -> None:
     )
     assert isinstance(passed_on, Draft)
     assert (passed_on.message.key, passed_on.message.at) == (KEY, 9.1)
-    assert [(each.text, each.user) for each in passed_on.foreign] == [("a fact", "U2")]
+    assert [(kind, each.text, each.who.id) for kind, each in passed_on.pointed] == [
+        ("forward", "a fact", "U2")
+    ]
 
 
 # --- texts ---

@@ -58,9 +58,10 @@ def test_a_mention_is_addressed_to_the_bot(name: str, root: str, text: str) -> N
         body["authorizations"][0]["team_id"],
         root,
     )
-    assert text in found.message.text
+    assert text in found.content.text
     assert len(found.message.dedupe) == 3
-    assert [file.host for file in found.files] == ["slack"] * len(body["event"].get("files", []))
+    assert len(found.content.files) == len(body["event"].get("files", []))
+    assert all('"host": "slack"' in file.ref for file in found.content.files)
 
 
 def test_a_reply_is_in_its_thread() -> None:

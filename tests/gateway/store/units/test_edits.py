@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.app.stores import AnyStore
-from gateway.conversation import Attachment, order_key
+from gateway.conversation import Attachment, Quote, order_key
 from gateway.events import Notice
 from gateway.store.decisions import MessageEdit, ModeChange, MuteChange, RepeatedTurn
 from tests.fakes.new_store import new_store
@@ -41,6 +41,18 @@ async def test_a_waiting_message_is_run_as_it_was_edited_last(tmp_path):
         await edit(store, "not Bob's", "4", author=BOB)
         work = await begin(store)
     assert [(m.text, len(m.quotes)) for m in work.messages] == [("hello", 1)]
+
+
+async def test_a_card_that_changes_is_an_edit_and_a_preview_is_none(tmp_path):
+    store = new_store(tmp_path)
+    firing, resolved = (Quote(kind="card", text=text) for text in ("firing", "resolved"))
+    preview = Quote(kind="link", text="a page")
+    async with store.own():
+        await take(store, "", number="1", quotes=(firing,))
+        assert (await edit(store, "", "2", keeps_files=True, quotes=(firing, preview))).thread == ""
+        assert (await edit(store, "", "3", keeps_files=True, quotes=(resolved,))).thread
+        work = await begin(store)
+    assert work.messages[0].quotes == (resolved,)
 
 
 async def test_an_edit_that_came_before_its_message_is_kept_for_it(tmp_path):

@@ -1,0 +1,245 @@
+"""Text of Slack's blocks, as people see it.
+
+It stays in Slack's own form: people and channels are marks such as `<@U1>` until they are named,
+and whatever is no mark is escaped. Kinds and their fields are those of Slack's reference
+(https://docs.slack.dev/reference/block-kit/blocks).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from adapters.slack.connection.payload import (
+    Payload,
+    escaped,
+    number_at,
+    table_at,
+    tables_at,
+    text_at,
+    time_text,
+    unescaped,
+)
+from gateway.visible import UnreadPart
+
+MOST_PARTS = 4_000
+"""Parts of one message that are read, at all depths."""
+DEEPEST = 16
+LONGEST = 100_000
+"""Characters of one message that are read."""
+MOST_INDENT = 8
+
+_ID = re.compile(r"[A-Z0-9]{1,30}", re.ASCII)
+_URL = re.compile(r"[a-z][a-z0-9+.-]{0,30}:[^\s<>|]{1,3000}", re.IGNORECASE | re.ASCII)
+_STYLES = (("code", "`"), ("strike", "~"), ("italic", "_"), ("bold", "*"))
+
+
+class _Kind(NamedTuple):
+    """Fields of a kind in their order, and how they are shown."""
+
+    fields: tuple[str, ...]
+    between: str = "\n"
+    form: str = "{}"
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "": _Kind(("text", "description")),  # composition objects, which name no type
+    "alert": _Kind(("text",)),
+    "auth_provider": _Kind(("name", "description")),
+    "card": _Kind(("title", "subtitle", "body", "actions")),
+    "carousel": _Kind(("elements",)),
+    "container": _Kind(("title", "rich_text_title", "subtitle", "child_blocks")),
+    "data_table": _Kind(("caption", "rows")),
+    "data_visualization": _Kind(("title",), form="(chart: {})"),
+    "divider": _Kind(()),
+    "feedback_buttons": _Kind(("positive_button", "negative_button"), " "),
+    "header": _Kind(("text",)),
+    "image": _Kind(("title", "alt_text"), ": ", "(image: {})"),
+    "input": _Kind(("label",)),
+    "overflow": _Kind(("options",), form="[{}]"),
+    "plain_text": _Kind(("text",)),
+    "plan": _Kind(("title", "tasks")),
+    "raw_number": _Kind(("text", "value"), " "),
+    "raw_text": _Kind(("text",)),
+    "rich_text": _Kind(("elements",)),
+    "section": _Kind(("text", "fields", "accessory")),
+    "table": _Kind(("rows",)),
+    "task_card": _Kind(("title", "details", "output", "sources")),
+    "url": _Kind(("text", "url"), ": "),
+    "video": _Kind(("title", "description", "alt_text"), ": ", "(video: {})"),
+    **dict.fromkeys(("actions", "context", "context_actions"), _Kind(("elements",), " ")),
+    **dict.fromkeys(("button", "icon_button", "workflow_button"), _Kind(("text",), form="[{}]")),
+    **dict.fromkeys(("checkboxes", "radio_buttons"), _Kind(("options",))),
+    **{
+        f"{many}{what}_select": _Kind(("placeholder",), form="[{}]")
+        for many in ("", "multi_")
+        for what in ("channels", "conversations", "external", "static", "users")
+    },
+    **dict.fromkeys(("datepicker", "timepicker"), _Kind(("placeholder",), form="[{}]")),
+    "datetimepicker": _Kind(()),
+}
+
+
+@dataclass(slots=True)
+class Budget:
+    """Parts and characters of one payload that are still read."""
+
+    parts: int = MOST_PARTS
+    characters: int = LONGEST
+
+
+class BlockReader:
+    """Reads one message's blocks and texts, within a budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.unread: dict[UnreadPart, None] = {}
+
+    def read(self, blocks: Sequence[Payload]) -> str:
+        """The text of blocks; what can't be read is added to `unread`."""
+        return self.take("\n".join(filter(None, (self._part(each, 0) for each in blocks))))
+
+    def take(self, text: str) -> str:
+        """The text, cut where the message is too long."""
+        taken = text[: self._budget.characters]
+        self._budget.characters -= len(taken)
+        if len(taken) < len(text):
+            self._cut()
+        return taken
+
+    def _cut(self) -> None:
+        self.unread[UnreadPart(what="the rest of a long message")] = None
+
+    def _has_left(self) -> bool:
+        self._budget.parts -= 1
+        if self._budget.parts < 0:
+            self._cut()
+        return self._budget.parts >= 0
+
+    def _part(self, part: Payload, depth: int) -> str:
+        if depth > DEEPEST:
+            self._cut()
+        if depth > DEEPEST or not self._has_left():
+            return ""
+        kind, found = text_at(part, "type"), ""
+        match kind:
+            case "mrkdwn" | "markdown":
+                found = text_at(part, "text")
+            case "rich_text_section" | "rich_text_quote" | "rich_text_preformatted":
+                found = _framed(kind, text_at(part, "language"), self._inline(part))
+            case "rich_text_list":
+                found = self._list(part, depth)
+            case "call":
+                found = f"(call: {literal(text_at(part, 'call', 'v1', 'name'))})"
+            case _ if (known := _KINDS.get(kind)) is not None:
+                found = self._known(part, known, depth)
+            case _:
+                self.unread[UnreadPart(what="a block of the kind", name=kind[:40])] = None
+        return found
+
+    def _known(self, part: Payload, kind: _Kind, depth: int) -> str:
+        texts = [self._value(part.get(name), kind, depth + 1) for name in kind.fields]
+        text = kind.between.join(filter(None, dict.fromkeys(texts)))
+        return kind.form.format(text) if text else ""
+
+    def _value(self, value: object, kind: _Kind, depth: int) -> str:
+        if isinstance(value, str):
+            return literal(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value)
+        if isinstance(value, Mapping):
+            return self._part(cast("Payload", value), depth)
+        if not isinstance(value, list):
+            return ""
+        items = cast("list[Any]", value)
+        return kind.between.join(filter(None, (self._item(each, depth) for each in items)))
+
+    def _item(self, item: object, depth: int) -> str:
+        """An element of a list; another list is a table's row."""
+        if isinstance(item, Mapping):
+            return self._part(cast("Payload", item), depth)
+        if not isinstance(item, list):
+            return ""
+        cells = cast("list[Any]", item)
+        texts = [self._part(each, depth) for each in cells if isinstance(each, Mapping)]
+        return " | ".join(" ".join(text.split("\n")) for text in texts)
+
+    def _list(self, part: Payload, depth: int) -> str:
+        indent = min(max(number_at(part, "indent"), 0), MOST_INDENT)
+        number = number_at(part, "offset") + 1
+        ordered = text_at(part, "style") == "ordered"
+        lines: list[str] = []
+        for n, item in enumerate(tables_at(part, "elements"), number):
+            mark = f"{n}." if ordered else "-"
+            lines.append(f"{'  ' * indent}{mark} {self._part(item, depth + 1)}")
+        return "\n".join(lines)
+
+    def _inline(self, part: Payload) -> str:
+        return "".join(self._inlines(part))
+
+    def _inlines(self, part: Payload) -> Iterator[str]:
+        for each in tables_at(part, "elements"):
+            if not self._has_left():
+                return
+            yield _styled(_inline_text(each), table_at(each, "style"))
+
+
+def literal(text: str) -> str:
+    """A text without marks, also if Slack has escaped it already."""
+    return escaped(unescaped(text))
+
+
+def link_mark(url: str, text: str = "") -> str:
+    """A link in Slack's form, or its text where there is none."""
+    label = " ".join(literal(text).split("\n"))
+    if not _URL.fullmatch(url):
+        return label or literal(url)
+    return f"<{url}|{label}>" if label else f"<{url}>"
+
+
+def _framed(kind: str, language: str, text: str) -> str:
+    if kind == "rich_text_quote":
+        return "\n".join(f"> {line}" for line in text.split("\n"))
+    if kind == "rich_text_preformatted":
+        return f"```{literal(language[:40])}\n{text}\n```"
+    return text.removesuffix("\n")
+
+
+def _styled(text: str, style: Payload) -> str:
+    for name, mark in _STYLES:
+        if style.get(name) is True and text.strip():
+            text = f"{mark}{text}{mark}"
+    return text
+
+
+def _inline_text(each: Payload) -> str:
+    """The text of an element in a section of rich text."""
+    found = ""
+    match text_at(each, "type"):
+        case "link":
+            found = link_mark(text_at(each, "url"), text_at(each, "text"))
+        case "user":
+            found = _mark("@", text_at(each, "user_id"))
+        case "channel":
+            found = _mark("#", text_at(each, "channel_id"))
+        case "usergroup":
+            found = _mark("!subteam^", text_at(each, "usergroup_id"))
+        case "broadcast":
+            found = f"@{literal(text_at(each, 'range'))}"
+        case "emoji":
+            found = f":{literal(text_at(each, 'name'))}:"
+        case "date":
+            found = literal(text_at(each, "fallback")) or time_text(number_at(each, "timestamp"))
+        case "color":
+            found = literal(text_at(each, "value"))
+        case "team":
+            found = literal(text_at(each, "team_id"))
+        case _:
+            found = literal(text_at(each, "text"))
+    return found
+
+
+def _mark(kind: str, ident: str) -> str:
+    return f"<{kind}{ident}>" if _ID.fullmatch(ident) else literal(ident)

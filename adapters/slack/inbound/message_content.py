@@ -1,0 +1,211 @@
+"""Contents of Slack's messages, read in one place for every way in.
+
+Fields are those of https://docs.slack.dev/messaging and of the SDK's types of messages,
+attachments and files. Anybody may have shaped them: depth, counts and sizes are bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from adapters.slack.connection.payload import Payload, number_at, table_at, tables_at, text_at
+from adapters.slack.inbound.block_text import BlockReader, Budget, link_mark, literal
+from gateway.conversation import AwaitedFile
+from gateway.visible import Card, UnreadPart, VisibleContent, Writer
+
+SLACKBOT = "USLACKBOT"
+MOST_ATTACHMENTS = 20
+MOST_FILES = 50
+MOST_FIELDS = 50
+DEEPEST_SHARE = 2
+"""Shares in a share that are read."""
+
+FileHost: TypeAlias = Literal["slack", "elsewhere", "ask"]
+
+_DOCUMENTS = {"quip": "the canvas", "canvas": "the canvas", "list": "the list"}
+"""Modes and types of files that are documents of Slack's own, which no download gives."""
+_GONE = {
+    "tombstone": "a deleted file",
+    "hidden_by_limit": "a file that the workspace's plan hides",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteFile:
+    """A file as a message names it; `size` is in bytes.
+
+    `host`: Slack's own host, or elsewhere; for files of another organisation only files.info can
+    tell.
+    """
+
+    id: str
+    name: str
+    media_type: str = ""
+    size: int = 0
+    url: str = ""
+    host: FileHost = "slack"
+
+
+def read_message(payload: Payload) -> VisibleContent:
+    """The content of a message, in Slack's own marks."""
+    return _content(payload, _writer(payload), Budget(), 0)
+
+
+def is_bot(payload: Payload) -> bool:
+    """True for a message that no person wrote."""
+    app = text_at(payload, "bot_id") or text_at(payload, "subtype") == "bot_message"
+    return bool(app) or text_at(payload, "user") == SLACKBOT
+
+
+def button_values(payload: Payload, action: str) -> Iterator[str]:
+    """The values of a message's buttons with this action id."""
+    for block in tables_at(payload, "blocks"):
+        for element in tables_at(block, "elements"):
+            if text_at(element, "action_id") == action:
+                yield text_at(element, "value")
+
+
+def remote_file(file: Payload) -> RemoteFile:
+    """A file as a message or files.info names it."""
+    url = text_at(file, "url_private_download") or text_at(file, "url_private")
+    return RemoteFile(
+        id=text_at(file, "id"),
+        name=text_at(file, "name") or text_at(file, "title") or text_at(file, "id"),
+        media_type=text_at(file, "mimetype"),
+        size=number_at(file, "size"),
+        url=url,
+        host=_host(file),
+    )
+
+
+def _content(said: Payload, who: Writer, budget: Budget, depth: int) -> VisibleContent:
+    reader = BlockReader(budget)
+    # Where there are blocks, Slack shows them alone: the text is that of the notification.
+    text = reader.read(tables_at(said, "blocks")) or reader.take(text_at(said, "text"))
+    attachments = tables_at(said, "attachments")[:MOST_ATTACHMENTS]
+    shares = [each for each in attachments if _is_share(each)]
+    cards = [_card(each, reader) for each in attachments if not _is_share(each)]
+    files = tables_at(said, "files")[:MOST_FILES]
+    unread = [part for each in files if (part := _unread_file(each)) is not None]
+    return VisibleContent(
+        who=who,
+        text=text,
+        cards=(*(each for each in cards if each != Card(site=each.site)), *_transcripts(files)),
+        files=tuple(
+            _awaited(remote_file(each))
+            for each in files
+            if text_at(each, "id") and _unread_file(each) is None
+        ),
+        unread=(*reader.unread, *unread),
+        forwards=tuple(_share(each, budget, depth + 1) for each in shares if depth < DEEPEST_SHARE),
+    )
+
+
+def _writer(said: Payload) -> Writer:
+    name = text_at(said, "username") or text_at(said, "bot_profile", "name")
+    return Writer(
+        name=name, id=text_at(said, "user") or text_at(said, "bot_id"), sure=not is_bot(said)
+    )
+
+
+def _is_share(attachment: Payload) -> bool:
+    return attachment.get("is_share") is True or attachment.get("is_msg_unfurl") is True
+
+
+def _share(attachment: Payload, budget: Budget, depth: int) -> VisibleContent:
+    """A message that somebody shared; Slack does not vouch for its author."""
+    name = text_at(attachment, "author_name") or text_at(attachment, "author_subname")
+    who = Writer(name=name, id=text_at(attachment, "author_id"))
+    blocks = [
+        block
+        for each in tables_at(attachment, "message_blocks")
+        for block in tables_at(each, "message", "blocks")
+    ]
+    text = text_at(attachment, "text") or literal(text_at(attachment, "fallback"))
+    said = {**attachment, "text": text}
+    return _content({**said, "blocks": blocks} if blocks else said, who, budget, depth)
+
+
+def _card(attachment: Payload, reader: BlockReader) -> Card:
+    """A legacy attachment, or the preview of a link."""
+    title, link = text_at(attachment, "title"), text_at(attachment, "title_link")
+    parts = [
+        text_at(attachment, "pretext"),
+        text_at(attachment, "text"),
+        reader.read(tables_at(attachment, "blocks")),
+        " ".join(f"[{literal(label)}]" for label in _labels(attachment)),
+    ]
+    fields = [
+        (reader.take(text_at(each, "title")), reader.take(text_at(each, "value")))
+        for each in tables_at(attachment, "fields")[:MOST_FIELDS]
+    ]
+    card = Card(
+        author=reader.take(text_at(attachment, "author_name")),
+        title=reader.take(link_mark(link, title) if link and title else title),
+        text=reader.take("\n".join(filter(None, parts))),
+        fields=tuple(each for each in fields if any(each)),
+        footer=reader.take(text_at(attachment, "footer")),
+        site=_site(attachment),
+    )
+    if card == Card(site=card.site):
+        return Card(text=reader.take(literal(text_at(attachment, "fallback"))), site=card.site)
+    return card
+
+
+def _labels(attachment: Payload) -> list[str]:
+    texts = [text_at(each, "text") for each in tables_at(attachment, "actions")[:MOST_FIELDS]]
+    return [text for text in texts if text]
+
+
+def _site(attachment: Payload) -> str:
+    """The site of which an attachment is a preview, or ""."""
+    addresses = ("from_url", "original_url", "app_unfurl_url")
+    url = next(filter(None, (text_at(attachment, name) for name in addresses)), "")
+    if not url:
+        return ""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        host = ""
+    return text_at(attachment, "service_name") or host or url
+
+
+def _unread_file(file: Payload) -> UnreadPart | None:
+    """A file that is more than its bytes, or none any more."""
+    mode, kind = text_at(file, "mode"), text_at(file, "filetype")
+    name = text_at(file, "title") or text_at(file, "name")
+    if mode in _GONE:
+        return UnreadPart(what=_GONE[mode])
+    if document := _DOCUMENTS.get(mode) or _DOCUMENTS.get(kind):
+        return UnreadPart(what=document, name=name)
+    seconds = number_at(file, "duration_ms") / 1000
+    match text_at(file, "subtype"):
+        case "slack_audio":
+            return UnreadPart(what="a voice message", seconds=seconds)
+        case "slack_video":
+            return UnreadPart(what="a video clip", seconds=seconds)
+        case _:
+            return None
+
+
+def _transcripts(files: Sequence[Payload]) -> Iterator[Card]:
+    """Words that Slack has understood in voice messages and clips."""
+    for file in files:
+        if text := text_at(table_at(file, "transcription", "preview"), "content"):
+            yield Card(title="Transcript", text=literal(text))
+
+
+def _host(file: Payload) -> FileHost:
+    if text_at(file, "file_access") == "check_file_info":
+        return "ask"
+    external = file.get("is_external") is True or text_at(file, "mode") == "external"
+    return "elsewhere" if external else "slack"
+
+
+def _awaited(file: RemoteFile) -> AwaitedFile:
+    ref = json.dumps({"id": file.id, "url": file.url, "host": file.host})
+    return AwaitedFile(name=file.name, media_type=file.media_type, size=file.size, ref=ref)
