@@ -73,7 +73,7 @@ def told_of(files: Sequence[Attachment], missing: Sequence[MissingFile]) -> str:
 
 
 def refusal(files: Sequence[Attachment | AwaitedFile], limits: Attachments, *, held: int) -> str:
-    """Reason to refuse a message for its files, or "".
+    """Reason to refuse files, or "".
 
     The thread has `held` bytes of files. Only the size and the type of a file that is not here yet
     are known.
@@ -105,8 +105,7 @@ class FetchedFiles:
         left = [*self.missing]
         for file in self.files:
             if said := refusal([*taken, file], self.limits, held=held):
-                why = said.removeprefix(NOT_TAKEN).replace(f"{file.name} ", "it ", 1).rstrip(".")
-                left.append(MissingFile(name=file.name, why=why))
+                left.append(_left_out(file, said))
                 continue
             match as_shown(file):
                 case Attachment() as shown:
@@ -114,6 +113,26 @@ class FetchedFiles:
                 case MissingFile() as gone:
                     left.append(gone)
         return SortedFiles(taken=taken, missing=left, notice=told_of(taken, left))
+
+
+def with_allowed_awaited(message: InboundMessage, limits: Attachments) -> InboundMessage:
+    """The message, to wait for the files alone that the limits allow.
+
+    The others are named: a message on its way is not sent again for one of its files.
+    """
+    taken: list[AwaitedFile] = []
+    left = [*message.missing]
+    for file in message.awaited:
+        if said := refusal([*taken, file], limits, held=0):
+            left.append(_left_out(file, said))
+        else:
+            taken.append(file)
+    return replace(message, awaited=tuple(taken), missing=tuple(left))
+
+
+def _left_out(file: Attachment | AwaitedFile, said: str) -> MissingFile:
+    why = said.removeprefix(NOT_TAKEN).replace(f"{file.name} ", "it ", 1).rstrip(".")
+    return MissingFile(name=file.name, why=why)
 
 
 def with_shown_files(message: InboundMessage, limits: Attachments) -> InboundMessage:

@@ -14,7 +14,12 @@ from gateway.base.metrics import Metrics
 from gateway.base.suggest import no_such
 from gateway.budgets.ledger import Ledger
 from gateway.content.addressee import addressee_of, as_mention
-from gateway.content.attachments import FetchedFiles, by_content, with_shown_files
+from gateway.content.attachments import (
+    FetchedFiles,
+    by_content,
+    with_allowed_awaited,
+    with_shown_files,
+)
 from gateway.content.documents import Documents
 from gateway.conversation import LOCAL_OPERATOR, Attachment, Author, InboundMessage, MissingFile
 from gateway.errors import GatewayError, NotFound, Unstorable, log_incident
@@ -149,6 +154,8 @@ class Intake:
             changes["author"] = replace(author, timezone=zone)
         if message.attachments:
             message = with_shown_files(message, self._using.limits.attachments)
+        if message.awaited and message.event != "edit":
+            message = with_allowed_awaited(message, self._using.limits.attachments)
         if message.ruling is not None:
             changes["ruling"] = None
         if message.opens_with_mention and self._names_agent(message.text):

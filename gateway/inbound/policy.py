@@ -159,8 +159,7 @@ class MessageRules:
     def _bounded(self, decision: QueueEntry | MessageEdit, situation: Situation) -> Decision:
         """Decision on a message with its files, and a notice on waiting."""
         thread, message = situation.thread, self.message
-        new = () if isinstance(decision, MessageEdit) else message.awaited
-        if files := (*message.attachments, *new):
+        if files := message.attachments:
             held = thread.attached if thread else 0
             if said := refusal(files, self.files, held=held):
                 return MessageRefusal(reason="files", reply=said)

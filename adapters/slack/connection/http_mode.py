@@ -27,6 +27,8 @@ UNSIGNED = Seldom(LOG)
 EVENTS = "/slack/events"
 LATELY = 300
 """Seconds for which a signature is good."""
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+"""Errors of Bolt's where a body is no JSON, or JSON of another shape."""
 
 
 class RequestServer:
@@ -56,7 +58,8 @@ class RequestServer:
         """Answer one request.
 
         401 for a signature that is wrong or more than five minutes old, 400 for a body that can't
-        be unpacked or has no signature to be unpacked for, 500 where Slack is to deliver again.
+        be unpacked or read, or has no signature to be unpacked for, 500 where Slack is to deliver
+        again.
         """
         body = await request.read()
         packed = request.headers.get("Content-Encoding", "identity").lower()
@@ -66,11 +69,15 @@ class RequestServer:
         self._heartbeat()
         if (body := _unpacked(body, packed)) is None:
             return web.Response(status=400)
-        bolt = AsyncBoltRequest(
-            body=body.decode("utf-8", errors="replace"),
-            query=request.query_string,
-            headers=dict(request.headers),
-        )
+        try:
+            bolt = AsyncBoltRequest(
+                body=body.decode("utf-8", errors="replace"),
+                query=request.query_string,
+                headers=dict(request.headers),
+            )
+        except UNREADABLE as error:
+            LOG.warning("a request of Slack's can't be read: %s", type(error).__name__)
+            return web.Response(status=400)
         return await to_aiohttp_response(await self._app.async_dispatch(bolt))
 
     def _is_slacks(self, body: bytes, request: web.BaseRequest) -> bool:

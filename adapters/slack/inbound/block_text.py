@@ -41,7 +41,8 @@ class _Kind(NamedTuple):
 
     fields: tuple[str, ...]
     between: str = "\n"
-    form: str = "{}"
+    before: str = ""
+    after: str = ""
 
 
 _KINDS: Mapping[str, _Kind] = {
@@ -52,13 +53,13 @@ _KINDS: Mapping[str, _Kind] = {
     "carousel": _Kind(("elements",)),
     "container": _Kind(("title", "rich_text_title", "subtitle", "child_blocks")),
     "data_table": _Kind(("caption", "rows")),
-    "data_visualization": _Kind(("title",), form="(chart: {})"),
+    "data_visualization": _Kind(("title",), before="(chart: ", after=")"),
     "divider": _Kind(()),
     "feedback_buttons": _Kind(("positive_button", "negative_button"), " "),
     "header": _Kind(("text",)),
-    "image": _Kind(("title", "alt_text"), ": ", "(image: {})"),
+    "image": _Kind(("title", "alt_text"), ": ", "(image: ", ")"),
     "input": _Kind(("label",)),
-    "overflow": _Kind(("options",), form="[{}]"),
+    "overflow": _Kind(("options",), before="[", after="]"),
     "plain_text": _Kind(("text",)),
     "plan": _Kind(("title", "tasks")),
     "raw_number": _Kind(("text", "value"), " "),
@@ -68,16 +69,18 @@ _KINDS: Mapping[str, _Kind] = {
     "table": _Kind(("rows",)),
     "task_card": _Kind(("title", "details", "output", "sources")),
     "url": _Kind(("text", "url"), ": "),
-    "video": _Kind(("title", "description", "alt_text"), ": ", "(video: {})"),
+    "video": _Kind(("title", "description", "alt_text"), ": ", "(video: ", ")"),
     **dict.fromkeys(("actions", "context", "context_actions"), _Kind(("elements",), " ")),
-    **dict.fromkeys(("button", "icon_button", "workflow_button"), _Kind(("text",), form="[{}]")),
+    **dict.fromkeys(
+        ("button", "icon_button", "workflow_button"), _Kind(("text",), before="[", after="]")
+    ),
     **dict.fromkeys(("checkboxes", "radio_buttons"), _Kind(("options",))),
     **{
-        f"{many}{what}_select": _Kind(("placeholder",), form="[{}]")
+        f"{many}{what}_select": _Kind(("placeholder",), before="[", after="]")
         for many in ("", "multi_")
         for what in ("channels", "conversations", "external", "static", "users")
     },
-    **dict.fromkeys(("datepicker", "timepicker"), _Kind(("placeholder",), form="[{}]")),
+    **dict.fromkeys(("datepicker", "timepicker"), _Kind(("placeholder",), before="[", after="]")),
     "datetimepicker": _Kind(()),
 }
 
@@ -142,7 +145,7 @@ class BlockReader:
     def _known(self, part: Payload, kind: _Kind, depth: int) -> str:
         texts = [self._value(part.get(name), kind, depth + 1) for name in kind.fields]
         text = kind.between.join(filter(None, dict.fromkeys(texts)))
-        return kind.form.format(text) if text else ""
+        return f"{kind.before}{text}{kind.after}" if text else ""
 
     def _value(self, value: object, kind: _Kind, depth: int) -> str:
         if isinstance(value, str):

@@ -2,13 +2,15 @@
 
 import struct
 import time
+from dataclasses import replace
 
 import pytest
 
 from gateway.access.authority import Access, Admission
 from gateway.config.settings import Attachments
+from gateway.content.attachments import with_allowed_awaited
 from gateway.content.images import MOST_SEGMENTS, ImageHead, image_head
-from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
+from gateway.conversation import Attachment, Author, AwaitedFile, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from teams.messages import MultiModalMessage
 from tests.fakes.new_store import new_store
@@ -146,6 +148,15 @@ async def test_a_message_with_a_file_that_is_not_taken_is_refused_and_says_why(
             assert receipt.reply.startswith(f"Your message was not accepted: {said}")
         assert (await gateway.store.counts()).refused == {"files": 2}
         assert (await gateway.accept(message(file()))).outcome == "turn"
+
+
+def test_of_files_that_are_too_much_together_the_last_ones_are_left():
+    files = tuple(AwaitedFile(name=f"{n}.txt", media_type="text/plain", size=n) for n in (4, 5, 1))
+    limits = Attachments(file_mb=1, message_mb=0.000006)
+    found = with_allowed_awaited(replace(message(), awaited=files), limits)
+    assert [each.name for each in found.awaited] == ["4.txt", "1.txt"]
+    (left,) = found.missing
+    assert (left.name, left.why.startswith("its files have")) == ("5.txt", True)
 
 
 async def test_a_thread_has_so_many_files_and_not_more_until_some_are_gone(tmp_path):

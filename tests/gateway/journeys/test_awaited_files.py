@@ -111,18 +111,30 @@ async def test_author_and_team_are_told_what_is_missing_and_why(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("file", "why"),
+    ("files", "why"),
     [
-        (AwaitedFile(name="a.bin", media_type="text/plain", size=2_000_000), "has 2.0 MB"),
-        (AwaitedFile(name="a.bin", media_type="video/mp4"), "which is not allowed here"),
+        ([AwaitedFile(name="a.bin", media_type="text/plain", size=2_000_000)], "it has 2.0 MB"),
+        ([AwaitedFile(name="a.bin", media_type="video/mp4")], "it is of the type video/mp4"),
+        ([PLAN, AwaitedFile(name="a.bin", media_type="", size=2_000_000)], "it has 2.0 MB"),
     ],
-    ids=["size", "type"],
+    ids=["size", "type", "beside another"],
 )
-async def test_what_the_platform_says_of_a_file_is_enough_to_refuse_it(tmp_path, file, why):
-    async with opened(tmp_path) as gateway:
-        receipt = await gateway.accept(said("look", file))
-        assert receipt.outcome == "refused"
-        assert why in receipt.reply
+async def test_no_message_is_lost_for_a_file_that_the_platform_says_is_not_allowed(
+    tmp_path, files, why
+):
+    client = model("fine")
+    async with opened(tmp_path, client) as gateway:
+        receipt = await gateway.accept(said("look", *files))
+        assert receipt.outcome == "turn"
+        awaited = [each for wait in await gateway.awaited_files("slack") for each in wait.files]
+        assert awaited == files[:-1]
+        if awaited:
+            await gateway.bring_files(receipt.inbox, [PLAN_HERE], [])
+        events = await until(gateway, receipt.thread, ends)
+    (told,) = notices(events)
+    assert told.startswith(f"The file 'a.bin' did not reach the team: {why}")
+    assert f"(The file 'a.bin' is not shown to you: {why}" in heard(client)
+    assert "look" in heard(client)
 
 
 async def test_nothing_overtakes_a_message_that_waits_for_its_files(tmp_path):

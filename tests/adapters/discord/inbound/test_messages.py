@@ -70,22 +70,18 @@ async def test_a_thread_knows_its_channel_by_name(
 async def test_a_file_that_is_not_taken_is_told_of(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    general, alice = discord.channel("general"), discord.person("alice")
-    model = ScriptedModel("I see.")
+    alice, model = discord.person("alice"), ScriptedModel("I see.", "So it is.")
     limits = Limits(attachments=Attachments(file_mb=0.001, types=["text/*"]))
     async with serving(discord, tmp_path, partial(solo, model), limits=limits) as gateway:
-        await alice.mentions(
-            general,
-            "run it",
-            files=[("tool.exe", b"MZ\x90\x00\xff\xfe", "application/x-msdownload")],
-        )
-        await discord.until(lambda: len(bot_texts(discord, general)) == 1)
-        await alice.mentions(general, "read it", files=[("all.txt", b"x" * 2000, "text/plain")])
-        await discord.until(lambda: len(bot_texts(discord, general)) == 2)
-        await wait_delivered(gateway)
-    assert "tool.exe" in bot_texts(discord, general)[0]
-    assert "all.txt" in bot_texts(discord, general)[1]
-    assert model.requests == []
+        program = ("tool.exe", b"MZ\x90\x00\xff\xfe", "application/x-msdownload")
+        for n, file in enumerate((program, ("all.txt", b"x" * 2000, "text/plain")), 1):
+            await alice.says(alice.direct, "read it", files=[file])
+            await discord.until(lambda n=n: len(model.requests) == n)
+            await wait_delivered(gateway)
+    texts = bot_texts(discord, alice.direct)
+    for name in ("tool.exe", "all.txt"):
+        assert any(f"'{name}' did not reach the team" in text for text in texts)
+        assert f"The file '{name}' is not shown to you" in str(model.requests)
     assert discord.calls("GET", "/attachments/") == []
 
 

@@ -137,9 +137,25 @@ async def test_an_old_signature_a_changed_body_and_too_much_are_refused(tmp_path
         large = b"x" * 1_000_001
         assert (await posted(url, large, signed(large, secret)))[0] == 413
         assert (await posted(url, b"\xff", signed(b"\xfe", secret)))[0] == 401
-        broken = b"{"
-        assert (await posted(url, broken, signed(broken, secret)))[0] in (200, 400, 500)
         assert (await posted(url.replace("events", "elsewhere"), body, {}))[0] == 404
+
+
+async def test_a_body_that_is_no_payload_gets_400(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bodies = [b"{", b"[]", b"7", b'"x"', b"\xff", b'{"team": 7}', b'{"a": "b"', b"[" * 100_000]
+    async with over_http(tmp_path) as (run, url):
+        for body in bodies:
+            given = signed(body, run.slack.signing_secret)
+            assert (await posted(url, body, given))[0] == 400, body[:9]
+        form = b"payload=%7B"
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        given = signed(form, run.slack.signing_secret) | kind
+        assert (await posted(url, form, given))[0] == 400
+        await run.slack.person("ann").tells("hello")
+        await run.accepted(1)
+    assert "Traceback" not in caplog.text
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
 
 
 async def test_a_port_that_is_taken_is_said_so(tmp_path: Path) -> None:
