@@ -636,6 +636,13 @@ class Gateway:
         """Count the seconds that a platform asks to wait."""
         self.vitals.waits[platform] += seconds
 
+    def note_wait(self, thread: str, platform: str, limit: str) -> None:
+        """Note which limit holds a thread's next message; "" for none."""
+        if limit:
+            self.vitals.owes(thread, platform, limit)
+        else:
+            self.vitals.paid(thread)
+
     def note_undelivered(self, platform: str, why: str) -> None:
         """Tell the operator why a message could not be written."""
         self.vitals.remark(platform, f"not delivered: {why}")

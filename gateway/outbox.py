@@ -178,6 +178,10 @@ class DeliveryHost(Protocol):
         """Count the seconds that a platform asks to wait."""
         ...
 
+    def note_wait(self, thread: str, platform: str, limit: str) -> None:
+        """Note which limit holds the thread's next message; "" for none."""
+        ...
+
     def note_undelivered(self, platform: str, why: str) -> None:
         """Tell the operator why a message could not be written."""
         ...

@@ -357,6 +357,10 @@ class PacedSurface(Protocol):
         """
         ...
 
+    def limit(self, use: Use) -> str:
+        """Name of the limit that such a call waits for."""
+        ...
+
 
 @runtime_checkable
 class OpeningSurface(Protocol):
@@ -368,6 +372,10 @@ class OpeningSurface(Protocol):
         If not, it is asked again with the next piece, for a second at most, or the whole is posted
         at the end.
         """
+        ...
+
+    def short_of_edits(self, place: Place) -> bool:
+        """True while few edits are left: a text is better posted whole."""
         ...
 
 

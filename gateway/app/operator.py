@@ -14,7 +14,7 @@ from gateway.app.node_table import node_names, node_table, nodes_json, serving
 from gateway.app.stores import AnyStore, files_of
 from gateway.app.threads import age, owner_of, stored_nodes
 from gateway.base.calendar import local_time
-from gateway.base.metrics import BackupFigures
+from gateway.base.metrics import BackupFigures, Owed
 from gateway.control.socket_client import SocketClient
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
@@ -84,6 +84,8 @@ VERDICTS: Mapping[str, str] = {
     "refused": "refused",
 }
 """The fates of missed messages, for people."""
+MOMENT = 5.0
+"""Seconds that every answer may wait for a platform's limits."""
 RESTART_SECONDS = 60.0
 """Seconds that an owner has to end its turns and begin anew."""
 
@@ -203,7 +205,7 @@ async def owner_status(store: AnyStore, zone: str = "") -> tuple[bool, str]:
         f"{_platforms(status.platforms, zone)}{_nodes(status.nodes, status.boot, zone)}{troubles}"
         f"{_database(store, status.pool)}"
         f"{_backup(status.backup, zone)}"
-        f"{_counts(status.counts)}{_missed(status.missed)}{ignored}{sanitize(substituted)}{sanitize(remarks)}"
+        f"{_counts(status.counts)}{_owed(status.owed)}{_missed(status.missed)}{ignored}{sanitize(substituted)}{sanitize(remarks)}"
     )
 
 
@@ -275,6 +277,16 @@ def _counts(counts: Counts | None) -> str:
         used = ", ".join(_used(when, counts) for when in counts.tokens)
         lines.append(f"Models: {used}.")
     return "\n".join(lines)
+
+
+def _owed(owed: Sequence[Owed]) -> str:
+    """A line for each limit that holds answers for some seconds."""
+    return "".join(
+        f"\nWaiting for {each.adapter}'s limit of {each.limit}: "
+        f"{number(each.threads, 'answer')}, the oldest for {each.oldest:.0f} s."
+        for each in owed
+        if each.oldest >= MOMENT
+    )
 
 
 def _missed(counts: MissedCounts) -> str:

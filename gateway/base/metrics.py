@@ -41,6 +41,16 @@ class BackupFigures:
     trouble: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owed:
+    """Answers that wait for one limit, the oldest in seconds."""
+
+    adapter: str
+    limit: str
+    threads: int
+    oldest: float
+
+
 class Metrics:
     """Counters and histograms, by a steady `clock` in seconds."""
 
@@ -105,6 +115,7 @@ class Metrics:
         )
         self.commit = _histogram("commit", "Seconds until a transaction is on disk.", _QUICK)
         self._remarks: dict[str, float] = {}
+        self._owing: dict[str, tuple[str, str, float]] = {}
 
     @property
     def histograms(self) -> tuple[Histogram, ...]:
@@ -144,6 +155,26 @@ class Metrics:
         self._remarks[said] = self._clock()
         if len(self._remarks) > MOST_REMARKS:
             del self._remarks[next(iter(self._remarks))]
+
+    def owes(self, thread: str, adapter: str, limit: str) -> None:
+        """A thread's next message waits for a limit of its platform."""
+        _, _, since = self._owing.get(thread, ("", "", self._clock()))
+        self._owing[thread] = (adapter, limit, since)
+
+    def paid(self, thread: str) -> None:
+        """A thread's next message waits no more."""
+        self._owing.pop(thread, None)
+
+    @property
+    def owed(self) -> list[Owed]:
+        """The answers that wait, by platform and limit."""
+        begun = defaultdict[tuple[str, str], list[float]](list)
+        for adapter, limit, since in self._owing.values():
+            begun[adapter, limit].append(since)
+        return [
+            Owed(adapter=name, limit=limit, threads=len(all), oldest=self._clock() - min(all))
+            for (name, limit), all in sorted(begun.items())
+        ]
 
     @property
     def answers_of_others(self) -> dict[str, int]:

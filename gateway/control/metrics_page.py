@@ -109,6 +109,19 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     yield _gauge(
         "missed_unread", "Conversations to read after a pause.", status.missed.unread, "adapter"
     )
+    waiting = {(each.adapter, each.limit): each for each in status.owed}
+    yield _gauge(
+        "answers_owed",
+        "Threads whose next message waits for a platform's limit.",
+        {key: each.threads for key, each in waiting.items()},
+        "adapter limit",
+    )
+    yield _gauge(
+        "answers_owed_oldest_seconds",
+        "Seconds that the oldest of them has waited.",
+        {key: each.oldest for key, each in waiting.items()},
+        "adapter limit",
+    )
     yield _gauge("turns_running", "Turns that run now.", status.running)
     yield _gauge("teams_live", "Idle teams in memory.", status.live)
     yield _gauge("teams_live_bytes", "Size of their last snapshots.", status.live_bytes)

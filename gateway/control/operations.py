@@ -15,7 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
-from gateway.base.metrics import BackupFigures
+from gateway.base.metrics import BackupFigures, Owed
 from gateway.client import Choice, Client, Receipt, SentFile, ThreadInfo
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
@@ -182,6 +182,7 @@ STATUS = JsonCodec(
         missed=MissedCounts(**status["missed"]),
         platforms={name: PlatformStatus(**each) for name, each in status["platforms"].items()},
         nodes=[_node_row(each) for each in status["nodes"]],
+        owed=[Owed(**each) for each in status["owed"]],
         backup=status["backup"] and BackupFigures(**status["backup"]),
     ),
 )

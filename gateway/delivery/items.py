@@ -387,3 +387,22 @@ def _cuts(text: str, rows: Mapping[int, OutboxRow]) -> list[int]:
             at = row.last if same else at
             cuts.append(at)
     return cuts
+
+
+def may_change(item: Item) -> bool:
+    """True while more may be said in it."""
+    grows = isinstance(item, SpeechItem | FileItem) and item.growing
+    return grows or (isinstance(item, SpeechItem) and item.resuming)
+
+
+def stamp(item: Item) -> object:
+    """The item's state: if it changes, so does what stands there."""
+    match item:
+        case SpeechItem():
+            return (item.growing, item.resuming, item.broken, len(item.text), item.activity)
+        case CardItem():
+            return (item.outcome, item.by)
+        case LineItem():
+            return (item.outdated, item.over, item.line)
+        case FileItem():
+            return (item.growing,)

@@ -24,12 +24,15 @@ from gateway.surface import (
     Place,
     Speech,
     TextSurface,
+    Use,
 )
 
 GENERATIONS = 2
 """Number of times that a message is written, in all, if it can't be edited any more."""
 OPENING = 1.0
 """Seconds after which a text begins as it is: its model may say nothing for long."""
+SCARCE = 30.0
+"""Seconds for which a text is held that may still be posted whole, where few edits are left."""
 DELETED = "a person deleted it"
 """Reason of a message that is not shown again, nor what would follow in the same item."""
 
@@ -46,6 +49,11 @@ class Step:
     def is_edit(self) -> bool:
         """Its message stands there and says something else."""
         return self.row is not None and self.row.status == "delivered"
+
+    @property
+    def use(self) -> Use:
+        """The purpose of its call."""
+        return self.part.use if self.is_edit or self.part.use == "card" else "post"
 
     @property
     def can_wait(self) -> bool:
@@ -75,8 +83,8 @@ class PostedMessages:
         self._edits = isinstance(surface, EditSurface)
         self._rows: dict[str, dict[int, OutboxRow]] = {}
         self._texts: dict[str, str] = {}
-        self._held: dict[str, float] = {}
-        """Items whose text can't begin yet, and since when."""
+        self._held: dict[str, tuple[float, float]] = {}
+        """Items whose text can't begin yet, since when, and for how long at most."""
         for row in rows:
             self.put(row)
 
@@ -199,17 +207,21 @@ class PostedMessages:
         if not isinstance(surface, OpeningSurface) or not isinstance(content, Speech):
             return True
         now = self._clock.time()
-        if surface.begins(self._place, content):
+        scarce = surface.short_of_edits(self._place)
+        if not scarce and surface.begins(self._place, content):
             self._held.pop(item.id, None)
             return True
-        return _left(self._held.setdefault(item.id, now), now) <= 0
+        since, _ = self._held.setdefault(item.id, (now, OPENING))
+        self._held[item.id] = since, SCARCE if scarce else OPENING
+        return _left(self._held[item.id], now) <= 0
 
     def wait_to_begin(self, looked_at: float) -> float | None:
         """Seconds until a text begins that could not then; None without one."""
-        left = [_left(since, looked_at) for since in self._held.values()]
+        left = [_left(held, looked_at) for held in self._held.values()]
         return min((each for each in left if each > 0), default=None)
 
 
-def _left(since: float, now: float) -> float:
+def _left(held: tuple[float, float], now: float) -> float:
     """Seconds for which a text is held, however the clock is set."""
-    return OPENING - abs(now - since)
+    since, most = held
+    return most - abs(now - since)

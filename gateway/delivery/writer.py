@@ -19,10 +19,11 @@ from gateway.delivery.items import (
     CardItem,
     FileItem,
     Item,
-    LineItem,
     SpeechItem,
     file_name,
+    may_change,
     place_of,
+    stamp,
     whole_text,
 )
 from gateway.delivery.own_files import ForeignFile, read_own_file
@@ -72,6 +73,8 @@ FAR = 100
 """Events after which it is noted how far all is delivered, though the thread does not rest."""
 PACE = 1.0
 """Seconds between two edits of a growing text where the surface has no pace of its own."""
+SOON = 1.0
+"""Seconds for which a new message waits for an edit of one above it."""
 TITLE = 200
 
 
@@ -103,6 +106,8 @@ class Writer:
         self._urgent = asyncio.Event()
         self._over = False
         self._renamed = ""
+        self._posts_first = False
+        """An edit waits, and something new is to be posted."""
 
     async def run(self) -> None:
         """Write until all is told and the thread rests."""
@@ -111,6 +116,7 @@ class Writer:
         except* (NotFound, GatewayClosed):
             LOG.debug("thread %s: it ends, or the gateway does", self._home.thread)
         finally:
+            self._note_wait("")
             if self._trace is not None:
                 self._trace.end()
             await self._busy.end()
@@ -216,7 +222,7 @@ class Writer:
             next((item.seq for item in view.items if self._is_incomplete(item)), None)
         )
         kept = {item.id for item in view.items}
-        self._done = {id: stamp for id, stamp in self._done.items() if id in kept}
+        self._done = {id: state for id, state in self._done.items() if id in kept}
         if not resting and told < self._told + FAR:
             return False
         if seq < self._last:
@@ -234,7 +240,7 @@ class Writer:
 
     def _is_incomplete(self, item: Item) -> bool:
         """True if some of the item is missing or may still change."""
-        return self._done.get(item.id) != _stamp(item)
+        return self._done.get(item.id) != stamp(item)
 
     def _is_complete(self) -> bool:
         """The team rests, and everything is where it should be."""
@@ -243,20 +249,24 @@ class Writer:
     async def _next(self) -> Step | None:
         """The first message to write or edit; growing text comes last."""
         can_wait: Step | None = None
+        late: Step | None = None
         for item in [each for each in self._view.items if self._is_incomplete(each)]:
             if isinstance(item, CardItem):
                 await self._look_up(item)
-            stamp, steps = _stamp(item), self._posted.steps(item)
+            state, steps = stamp(item), self._posted.steps(item)
             if urgent := next((step for step in steps if not step.can_wait), None):
-                return urgent
+                if not (self._posts_first and urgent.is_edit):
+                    return urgent
+                late = late or urgent
+                continue
             for step in self._posted.failed_steps(item):
                 await self._report_failed(step)
             if steps:
                 can_wait = can_wait or steps[0]
-            elif not _may_change(item):
-                self._done[item.id] = stamp
+            elif not may_change(item):
+                self._done[item.id] = state
                 await self._keep_for_another_try(item)
-        return can_wait
+        return late or can_wait
 
     async def _keep_for_another_try(self, item: Item) -> None:
         """Let messages of a repeated turn belong to its last try."""
@@ -300,6 +310,7 @@ class Writer:
         again = await self._next()
         if again is None or (again.item, again.part.n) != (item, step.part.n):
             return
+        self._posts_first = False
         await self._send(again, place)
 
     def _doubtful_row(self, step: Step) -> OutboxRow:
@@ -315,12 +326,28 @@ class Writer:
             if step.can_wait:
                 return not await comes_first(self._urgent.wait(), sleep(self._clock, PACE))
             return True
-        use = step.part.use if step.is_edit or step.part.use == "card" else "post"
-        ready = self._pace(self._surface, place, use)
+        ready = self._pace(self._surface, place, step.use)
         if step.can_wait:
             return not await comes_first(self._urgent.wait(), ready)
-        await ready
+        self._note_wait(self._limit(step))
+        if step.is_edit and await comes_first(self._wait_for_new(step.item), ready):
+            self._posts_first = True
+            return False
+        if not step.is_edit:
+            await ready
         return True
+
+    async def _wait_for_new(self, edited: Item) -> None:
+        """Wait until an edit holds up a new message of another item."""
+        await sleep(self._clock, SOON)
+        while not any(
+            not step.is_edit
+            for item in self._view.items
+            if item is not edited and self._is_incomplete(item)
+            for step in self._posted.steps(item)
+        ):
+            self._urgent.clear()
+            await self._urgent.wait()
 
     async def _pace(self, surface: PacedSurface, place: Place, use: Use) -> None:
         try:
@@ -408,6 +435,7 @@ class Writer:
                 self._trace_call(step, "wait_seconds", delay or 0.0)
                 if asked:
                     self._host.count_wait(self._surface.platform, delay or 0.0)
+                    self._note_wait(self._limit(step))
                 await self._backoff.wait_as_asked(delay or 0.0)
 
     def _count(self, row: OutboxRow, result: PartResult) -> None:
@@ -418,8 +446,17 @@ class Writer:
         if self._trace is not None:
             self._trace.count(step.item.seq, name, amount)
 
+    def _limit(self, step: Step) -> str:
+        surface = self._surface
+        return surface.limit(step.use) if isinstance(surface, PacedSurface) else "calls"
+
+    def _note_wait(self, limit: str) -> None:
+        self._host.note_wait(self._home.thread, self._surface.platform, limit)
+
     async def _succeeded(self, step: Step, row: OutboxRow) -> None:
         self._backoff.reset()
+        if not step.can_wait:
+            self._note_wait("")
         self._posted.note_sent(row, step.part)
         content, since = step.part.content, self._view.unseen_since
         if since and isinstance(content, Speech) and content.text.strip():
@@ -460,20 +497,3 @@ class Writer:
         line = Line(text=f"{what} could not be shown here; see the log.", level="warning")
         self._view.add_line_after(step.item, id, line)
         self._changed.set()
-
-
-def _may_change(item: Item) -> bool:
-    grows = isinstance(item, SpeechItem | FileItem) and item.growing
-    return grows or (isinstance(item, SpeechItem) and item.resuming)
-
-
-def _stamp(item: Item) -> object:
-    match item:
-        case SpeechItem():
-            return (item.growing, item.resuming, item.broken, len(item.text), item.activity)
-        case CardItem():
-            return (item.outcome, item.by)
-        case LineItem():
-            return (item.outdated, item.over, item.line)
-        case FileItem():
-            return (item.growing,)

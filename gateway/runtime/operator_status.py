@@ -45,6 +45,7 @@ class OperatorStatus:
                 for name, (life, ago) in vitals.platforms.states().items()
             },
             ignored=dict(vitals.ignored),
+            owed=vitals.owed,
             substitutions=vitals.answers_of_others,
             remarks=vitals.remarks,
             backup=vitals.backup,

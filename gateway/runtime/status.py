@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gateway.base.connections import Life
-from gateway.base.metrics import BackupFigures
+from gateway.base.metrics import BackupFigures, Owed
 from gateway.missed import MissedCounts
 from gateway.store.nodes import NodeRow
 from gateway.store.records import Counts, PoolFigures
@@ -41,6 +41,8 @@ class Status:
     """Events of platforms that adapters dropped since the start, by the reason."""
     substitutions: Mapping[str, int] = field(default_factory=dict[str, int])
     """Answers since the start of models in the place of others, as "ONE for OTHER"."""
+    owed: Sequence[Owed] = ()
+    """Answers of this process that wait for a platform's limits."""
     remarks: Mapping[str, float] = field(default_factory=dict[str, float])
     """Refusals of platforms and models, with their age in seconds."""
     backup: BackupFigures | None = None

@@ -234,6 +234,9 @@ class Surface(EditingSurface):
         self.uses.append(use)
         await self.open.wait()
 
+    def limit(self, use: Use) -> str:
+        return f"{use}s"
+
     async def busy(self, place: Place, state: BusyState) -> None:
         self.board.busy.append(state)
         self.board.stir()

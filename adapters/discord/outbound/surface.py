@@ -252,6 +252,10 @@ class DiscordSurface:
             case "final":
                 await self._rest.bucket("PATCH", path).promise(Rank.URGENT)
 
+    def limit(self, use: Use) -> str:
+        """The limit that such a call waits for."""
+        return "new messages" if use in ("post", "card") else "edits"
+
     async def _path(self, place: Place, use: Use) -> str:
         """Where such a call goes, most likely."""
         target = await self._find_target(place)

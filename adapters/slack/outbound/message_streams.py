@@ -86,6 +86,13 @@ class MessageStreams:
         text = dead_links(speech.text, self._calls.live_links())
         return replace(speech, text=text[:LONGEST])
 
+    def may_stream(self, place: Place) -> bool:
+        """True if a new message here would be streamed now."""
+        if not place.key.root or self._refusals.hold(place):
+            return False
+        caller = self._calls.caller(place)
+        return self._calls.pacer.bucket(START, caller).level >= ENOUGH
+
     async def try_reserve(self, place: Place) -> bool:
         """Reserve a stream for the next message; False if not possible."""
         if not place.key.root or self._refusals.hold(place):

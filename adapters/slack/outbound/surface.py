@@ -58,6 +58,8 @@ around it.
 MAINTAIN_EVERY = 5.0
 CLOSE_SECONDS = 2.0
 """Seconds for stopping what still grows when the program ends."""
+FEW = 0.5
+"""Level of the bucket of updates below which they are short: a third of it is kept for ends."""
 UPDATE_GAP = 1.5
 """Seconds between two updates of a message that is not streamed."""
 REMEMBERED = 1000
@@ -135,6 +137,16 @@ class SlackSurface:
             case "final":
                 streams = self._streams.open_stream_at(place) is not None
                 await self._calls.reserve(place, STOP if streams else UPDATE, urgent=True)
+
+    def limit(self, use: Use) -> str:
+        """The method whose limit such a call waits for."""
+        return POST if use in ("post", "card") else UPDATE
+
+    def short_of_edits(self, place: Place) -> bool:
+        """True while a message could not stream, nor be updated soon."""
+        return not self._streams.may_stream(place) and (
+            self._pacer.bucket(UPDATE, self._calls.caller(place)).level < FEW
+        )
 
     async def post(self, place: Place, part: Part) -> str:
         """Write a new message; its id."""

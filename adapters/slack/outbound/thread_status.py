@@ -31,6 +31,7 @@ from gateway.surface import (
     BusyState,
     CallRejected,
     OutcomeUnknown,
+    OwnPace,
     Place,
     PlatformUnreachable,
     RateLimited,
@@ -234,6 +235,9 @@ class ThreadStatuses:
                 await call
         except AuthError:
             raise
+        except OwnPace as error:  # as each does in a busy workspace
+            LOG.debug("a status or title was not set: %s", error)
+            return False
         except (RateLimited, PlatformUnreachable, OutcomeUnknown, TimeoutError) as error:
             LOG.info("a status or title was not set: %s", describe(error))
             return False

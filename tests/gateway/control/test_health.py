@@ -126,6 +126,7 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         for n, good in enumerate((True, True, False)):
             await gateway.store.rate(thread, "part", f"chat:person {n}", good=good)
         gateway.count_ignored("not addressed")
+        gateway.note_wait(thread, "scripted", "posts")
         gateway.vitals.platforms.frame("scripted")
         bodies = [await get(path) for path in ("/metrics", "/readyz", "/healthz")]
     lines = bodies[0][2].splitlines()
@@ -136,6 +137,7 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         'parley_turns_total{ended="done"} 1.0',
         'parley_turns_total{ended="failed"} 0.0',
         'parley_platform_wait_seconds_total{adapter="scripted"} 0.0',
+        'parley_answers_owed{adapter="scripted",limit="posts"} 1.0',
         'parley_events_ignored_total{reason="not addressed"} 1.0',
         'parley_threads{state="idle"} 1.0',
         'parley_feedback{verdict="good"} 2.0',

@@ -6,11 +6,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from adapters.slack.simulator.clock import VirtualClock
 from gateway.access.authority import Access
 from gateway.client import Answer
 from gateway.conversation import ConversationKey
-from gateway.delivery.posted import OPENING
+from gateway.delivery.posted import OPENING, SCARCE
 from gateway.delivery.view import ThreadView
 from gateway.events import (
     FileMade,
@@ -33,7 +35,7 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
-from gateway.surface import BusyState, Card, Document, File, Line, Place, Speech, TextLimits
+from gateway.surface import BusyState, Card, Document, File, Line, Place, Speech, TextLimits, Use
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
@@ -592,10 +594,14 @@ class Hesitant(Surface):
     """Begins no message with half a mark."""
 
     asked = 0
+    scarce = False
 
     def begins(self, place: Place, speech: Speech) -> bool:
         self.asked += 1
         return not speech.text.endswith("[")
+
+    def short_of_edits(self, place: Place) -> bool:
+        return self.scarce
 
 
 async def test_a_text_that_is_no_word_yet_is_shown_all_the_same_if_its_model_stalls(tmp_path):
@@ -627,6 +633,76 @@ async def test_a_text_that_is_no_word_yet_waits_no_longer_for_what_comes_meanwhi
             clock.advance(0.05 * OPENING)
         assert board.texts == ["a: See [[["]
         assert clock.time() < began + 1.5 * OPENING
+
+
+async def test_a_text_is_posted_whole_where_edits_are_short(tmp_path):
+    board, clock = Board(), VirtualClock()
+    surface = Hesitant(board)
+    surface.scarce = True
+    async with served(tmp_path, surface, clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, delta("a", "m", "One"))
+        for word in (" two", " three"):
+            clock.advance(SCARCE / 3)
+            await story.tell(delta("a", "m", word))
+        await story.tell(said("a", "m", "One two three."), DONE)
+        await all_told(gateway, clock)
+    assert [(each.text, each.edits) for each in board.posted] == [("a: One two three.", 0)]
+
+
+@pytest.mark.parametrize("scarce", [True, False])
+async def test_a_text_begins_in_time_though_edits_are_short_or_once_they_are_not(tmp_path, scarce):
+    board, clock = Board(), VirtualClock()
+    surface, began = Hesitant(board), clock.time()
+    surface.scarce = True
+    async with served(tmp_path, surface, clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, delta("a", "m", "One"))
+        await story.tell(delta("a", "m", " two"))
+        surface.scarce = scarce
+        await story.tell(delta("a", "m", " three"))
+        while not board.posted:
+            await asyncio.sleep(0.005)
+            clock.advance(1.0)
+    assert board.texts == ["a: One two three"]
+    assert (clock.time() - began >= SCARCE) == scarce
+
+
+class LateEnds(Surface):
+    """Gives last states of messages no turn until it may."""
+
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self.may_end = asyncio.Event()
+
+    async def ready(self, place: Place, use: Use) -> None:
+        await super().ready(place, use)
+        if use == "final":
+            await self.may_end.wait()
+
+
+async def test_a_new_message_does_not_wait_for_the_end_of_one_above_it(tmp_path):
+    board, clock = Board(), VirtualClock()
+    surface = LateEnds(board)
+    async with served(tmp_path, surface, clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, delta("a", "m", "One"))
+        await board.until(lambda b: b.texts == ["a: One"])
+        await story.tell(said("a", "m", "One two."), DONE)
+        while not gateway.vitals.owed:  # noqa: ASYNC110 (a figure tells nobody)
+            await asyncio.sleep(0.005)
+        assert [(each.adapter, each.limit, each.threads) for each in gateway.vitals.owed] == [
+            ("scripted", "finals", 1)
+        ]
+        await story.tell(BEGIN, said("b", "n", "Another."), DONE)
+        while len(board.posted) < 2:
+            await asyncio.sleep(0.005)
+            clock.advance(0.25)
+        assert board.texts == ["a: One", "b: Another."]
+        surface.may_end.set()
+        await all_told(gateway, clock)
+        assert board.texts == ["a: One two.", "b: Another."]
+        assert gateway.vitals.owed == []
 
 
 class SlowToRest(Surface):
