@@ -73,8 +73,13 @@ REMEMBERED: dict[Memory, Row] = {
     ("discord/outbound/webhooks.py", "_refused"): Row("channel", "an hour, by the code"),
     ("slack/adapter.py", "_failed_at"): Row("store", "the next catching up is noted"),
     ("slack/connection/web_api.py", "_lost"): Row("workspace", "another token"),
-    ("slack/inbound/drafts.py", "_members"): Row("workspace", "five minutes, of Slack's refusals"),
-    ("slack/inbound/drafts.py", "_people"): Row("person", "five minutes"),
+    ("slack/inbound/author_lookup.py", "_members"): Row(
+        "workspace", "five minutes, of Slack's refusals"
+    ),
+    ("slack/inbound/author_lookup.py", "_named_lately"): Row(
+        "channel", "five minutes, of final refusals"
+    ),
+    ("slack/inbound/author_lookup.py", "_people"): Row("person", "five minutes"),
     ("slack/inbound/missed_messages.py", "_cards"): Row(
         "thread", "at once: a card that is not there offers nothing"
     ),
@@ -112,6 +117,7 @@ NO_REFUSALS: dict[str, set[str]] = {
     "slack/connection/socket_mode.py": {"_live", "auto_reconnect_enabled", "closed", "wss_uri"},
     "slack/connection/web_api.py": {"_session"},
     "slack/inbound/catch_up.py": {"_working"},
+    "slack/inbound/handler.py": {"_accepted"},
     "slack/inbound/read_rates.py": {"counted", "last", "seen"},
     "slack/outbound/message_streams.py": {"_messages", "channel", "marked", "ts"},
     "slack/outbound/thread_status.py": {"_locks", "_wake"},

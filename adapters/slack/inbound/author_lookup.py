@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
 from adapters.slack.connection.payload import Payload, author_id, table_at, tables_at, text_at
-from adapters.slack.connection.web_api import Calls, Refusal
+from adapters.slack.connection.web_api import Calls, Refusal, is_final
 from adapters.slack.inbound.message_content import SLACKBOT
 from adapters.slack.inbound.parsed import Draft
 from gateway.base.describe import describe
@@ -146,7 +146,9 @@ class AuthorLookup:
             return known[1]
         try:
             found = await ask(team, what)
-        except Refusal as error:
+        except GatewayError as error:
+            if not is_final(error):
+                raise
             LOG.info("names stay ids: %s", error)
             found = dict[str, str]()
         self._named_lately[team, what] = (self._clock(), found)

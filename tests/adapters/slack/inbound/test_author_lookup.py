@@ -93,7 +93,11 @@ async def test_channels_and_groups_have_names_that_are_asked_for_once_in_a_while
 
 @pytest.mark.parametrize(
     ("error", "again"),
-    [(Refusal("missing_scope", "No scope."), False), (PlatformUnreachable("No answer."), True)],
+    [
+        (Refusal("missing_scope", "No scope."), False),
+        (PlatformUnreachable("No answer."), True),
+        (Refusal("http_502", "A proxy's page."), True),
+    ],
 )
 async def test_a_name_that_cannot_be_had_stays_an_id(error: Exception, again: bool) -> None:
     slack: Any = Names(error)
