@@ -134,6 +134,14 @@ def own_text(content: VisibleContent) -> str:
     )
 
 
+def headline(contents: Iterable[VisibleContent]) -> str:
+    """The first text that messages show, or else the first name."""
+    parts = [part for each in contents for part in each.nested()]
+    texts = [_whole_text(replace(part, forwards=()), named=False) for part in parts]
+    names = [file.name for part in parts for file in part.files]
+    return next(filter(None, [*texts, *names]), "")
+
+
 def quote_of(kind: Pointed, content: VisibleContent, trusted: Collection[str] = ()) -> Quote:
     """A whole message as data, verified if its writer is `trusted`.
 

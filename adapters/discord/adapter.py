@@ -30,9 +30,10 @@ from adapters.discord.conversations.threads import MessageTargets
 from adapters.discord.inbound.archived_threads import ArchivedThreads
 from adapters.discord.inbound.author_lookup import AuthorLookup
 from adapters.discord.inbound.catch_up import CatchUp
+from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.files import Files
 from adapters.discord.inbound.interactions import InteractionHandler
-from adapters.discord.inbound.messages import InboundContext, MessageHandler
+from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.missed_edits import MissedEdits
 from adapters.discord.inbound.missed_messages import MissedMessages
 from adapters.discord.inbound.parse_interactions import parse_interaction
@@ -46,6 +47,7 @@ from adapters.discord.outbound.commands import command_payloads, sync_commands
 from adapters.discord.outbound.direct_messages import DirectMessages
 from adapters.discord.outbound.surface import LIMITS, DiscordSurface
 from adapters.discord.outbound.webhooks import Webhooks
+from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.base.outside_time import OutsideClock
 from gateway.errors import GatewayError
@@ -167,6 +169,7 @@ class _Bot:
             people=AuthorLookup(rest, self._cache.guilds, lambda: host.workspaces(PLATFORM)),
             fetching=self._fetching,
             roles=self._cache.role,
+            learn=self._me_known,
             clock=clock,
             offer=self.on_failure,
         )
@@ -369,13 +372,9 @@ class _Bot:
         """Announce a server that no route names; leave it if so set."""
         told = UNKNOWN_SERVER
         if self._config.leave_unknown_servers:
-            try:
+            with tolerated(LOG, f"leave the server {guild}"):
                 await self._rest.call("DELETE", f"/users/@me/guilds/{guild}")
                 told = LEFT_SERVER
-            except AuthError:
-                raise
-            except GatewayError as error:
-                LOG.warning("could not leave the server %s: %s", guild, error)
         self._host.remark(PLATFORM, told.format(guild=guild))
         LOG.warning(told.format(guild=guild))
 
@@ -396,8 +395,8 @@ class _Bot:
             await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
 
     async def _me_for(self, payload: Payload) -> BotIdentity:
-        """The bot in a message's server, once its mentions are known."""
-        if payload.get("mention_roles") or "<#" in str(payload.get("content", "")):
+        """The bot in a message's server, once its role there is known."""
+        if payload.get("mention_roles"):
             return await self._me_known(str(payload.get("guild_id") or ""))
         return self._me_in(payload)
 

@@ -12,7 +12,7 @@ import pytest
 
 from adapters.discord.connection.message_body import clip, unmask_links, without_small_print
 from adapters.discord.connection.message_body import neutral as discord_neutral
-from adapters.discord.inbound.parse_messages import BotIdentity, parse_message, readable_text
+from adapters.discord.inbound.parse_messages import BotIdentity, in_words, parse_message
 from adapters.discord.outbound.tables import render_tables
 from adapters.slack.connection.payload import as_command, asks_for_help, mentioned, plain
 from adapters.slack.outbound import text as slack_text
@@ -164,7 +164,7 @@ def _read(text: str) -> None:
     payload = {"id": "1", "channel_id": "2", "guild_id": "3", "author": author, "content": text}
     said = parse_message(payload, ME)
     assert said is not None
-    readable_text(said, ME, lambda _: "", lambda _: "")
+    said.content.map(lambda part: in_words(part, said.names, lambda _: "", lambda _: ""))
 
 
 def _parse(text: str) -> None:

@@ -12,6 +12,8 @@ Payload = Mapping[str, Any]
 
 THREADS = frozenset({10, 11, 12})
 """Discord's types of channels that are threads."""
+POSTS = frozenset({15, 16})
+"""Those whose threads are posts: forums and galleries."""
 DISCORD_EPOCH = 1_420_070_400.0
 
 
@@ -65,6 +67,11 @@ class Channel:
     def is_thread(self) -> bool:
         """True for a thread or a post in a forum."""
         return self.type in THREADS
+
+    @property
+    def has_posts(self) -> bool:
+        """True for a forum, whose threads have their first message in themselves."""
+        return self.type in POSTS
 
 
 def parse_channel(payload: Payload, guild: str = "") -> Channel:

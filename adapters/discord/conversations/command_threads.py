@@ -15,6 +15,7 @@ from typing import Any
 from adapters.discord.connection.message_body import Message, neutral
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import PLATFORM
+from adapters.discord.read_message import read_message
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
@@ -100,7 +101,7 @@ class CommandThreads:
         )
         for message in page:
             began = (message.get("interaction_metadata") or {}).get("id")
-            if command == began or (message.get("content") == opening and _is_bot(message)):
+            if command == began or (read_message(message).text == opening and _is_bot(message)):
                 return str(message["id"])
         return None
 

@@ -30,9 +30,10 @@ from adapters.discord.conversations.command_threads import (
     is_command_thread,
 )
 from adapters.discord.conversations.locked_threads import LockedThreads
-from gateway.adapter import AdapterHost, AuthError
+from adapters.discord.read_message import read_message
+from adapters.tolerated import tolerated
+from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey
-from gateway.errors import GatewayError
 from gateway.render.sanitize import label
 from gateway.surface import CallRejected
 
@@ -250,7 +251,7 @@ class MessageTargets:
             message: Mapping[str, Any] = await self._rest.call("GET", path)
         except CallRejected:
             return ""
-        return label(_MENTION.sub("", str(message.get("content", ""))), TITLE)
+        return label(_MENTION.sub("", read_message(message).text), TITLE)
 
     async def _open(self, key: ConversationKey, root: str, title: str) -> MessageTarget:
         thread = await self._rest.call(
@@ -288,12 +289,8 @@ class MessageTargets:
         body = Message(content=POINTER.format(thread=thread)).body(
             nonce=f"p{key.root}", below=key.root
         )
-        try:
+        with tolerated(LOG, f"point to a private thread in channel {key.channel}"):
             await self._rest.call("POST", f"/channels/{key.channel}/messages", json=body)
-        except AuthError:
-            raise
-        except GatewayError as error:
-            LOG.info("no pointer to a private thread in channel %s: %s", key.channel, error)
 
     def _remember(self, root: str, thread: str) -> None:
         self._private[root] = thread

@@ -10,13 +10,14 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from adapters.awaited_files import FetchedFiles, FileRefusal, fetch_files, too_large
 from adapters.discord.connection.rest import Rest
-from adapters.discord.inbound.parse_messages import FileRef, ParsedMessage, parse_files
+from adapters.discord.read_message import read_message
 from gateway.conversation import Attachment, AwaitedFile, MessageAwaitingFiles
 from gateway.errors import GatewayError
 
@@ -34,19 +35,14 @@ class _Links:
     fresh: dict[str, str] | None = None
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def ask(self, file: FileRef) -> str:
-        """The file's address by now; the message is read once."""
+    async def ask(self, id_: str) -> str:
+        """The file's address by now, "" for none."""
         async with self._asking:
             if self.fresh is None:
-                found = await self.rest.call("GET", self.path)
-                others = [found.get("referenced_message") or {}]
-                others += [each.get("message", {}) for each in found.get("message_snapshots") or ()]
-                self.fresh = {
-                    each.id: each.url
-                    for message in (found, *others)
-                    for each in parse_files(message)
-                }
-        return self.fresh.get(file.id, file.url)
+                found = read_message(await self.rest.call("GET", self.path))
+                refs = [_ref(file) for part in found.nested() for file in part.files]
+                self.fresh = {ref["file"]["id"]: ref["file"]["url"] for ref in refs}
+        return self.fresh.get(id_, "")
 
 
 class Files:
@@ -62,32 +58,38 @@ class Files:
         self._largest = largest
 
     async def fetch_awaited(self, message: MessageAwaitingFiles) -> FetchedFiles:
-        """The files that a stored message awaits."""
-        refs = [json.loads(file.ref) for file in message.files]
-        files = [FileRef(**ref["file"]) for ref in refs]
-        where = "/channels/{channel}/messages/{message}".format_map(refs[0])
-        links = _Links(self._rest, where)
-        return await fetch_files("Discord", files, lambda file: self._fetch(file, links))
+        """The files that a stored message awaits, each from its own message."""
+        links: dict[str, _Links] = {}
 
-    async def _fetch(self, file: FileRef, links: _Links) -> Attachment:
+        async def fetch(file: AwaitedFile) -> Attachment:
+            path = "/channels/{channel}/messages/{message}".format_map(ref := _ref(file))
+            known = links.setdefault(path, _Links(self._rest, path))
+            return await self._fetch(file, ref["file"], known)
+
+        return await fetch_files("Discord", message.files, fetch)
+
+    async def _fetch(
+        self, file: AwaitedFile, known: Mapping[str, str], links: _Links
+    ) -> Attachment:
         most = self._largest()
         if file.size > most:
             return too_large(file, file.size)
-        data = await self._read(file, most, links)
+        data = await self._read(known, most, links)
         if len(data) > most:
             return too_large(file, most + 1)
         return Attachment(name=file.name, media_type=file.media_type, data=data)
 
-    async def _read(self, file: FileRef, most: int, links: _Links) -> bytes:
-        self._check_host(file.url)
-        if not is_expired(file.url):
+    async def _read(self, known: Mapping[str, str], most: int, links: _Links) -> bytes:
+        url = known["url"]
+        self._check_host(url)
+        if not is_expired(url):
             try:
-                return await self._rest.fetch(file.url, most)
+                return await self._rest.fetch(url, most)
             except GatewayError as error:
                 LOG.debug("asking again for the file's address: %s", error)
-        link = await links.ask(file)
-        self._check_host(link)
-        return await self._rest.fetch(link, most)
+        url = await links.ask(known["id"]) or url
+        self._check_host(url)
+        return await self._rest.fetch(url, most)
 
     def _check_host(self, url: str) -> None:
         if not self._is_discord_host(url):
@@ -103,17 +105,9 @@ class Files:
         return parts.scheme == "https" and parts.netloc in HOSTS
 
 
-def awaited_files(parsed: ParsedMessage) -> tuple[AwaitedFile, ...]:
-    """The files of a message, as the gateway waits for them."""
-    return tuple(
-        AwaitedFile(
-            name=file.name,
-            media_type=file.media_type,
-            size=file.size,
-            ref=json.dumps({"channel": parsed.channel, "message": parsed.id, "file": asdict(file)}),
-        )
-        for file in parsed.files
-    )
+def _ref(file: AwaitedFile) -> Any:
+    """The file's place, as its reader has written it."""
+    return json.loads(file.ref)
 
 
 def is_expired(url: str) -> bool:

@@ -16,6 +16,7 @@ from adapters.discord.connection.message_body import CONTENT, SUPPRESS_EMBEDS, M
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import InteractionEvent
 from adapters.discord.custom_ids import Action
+from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError, StoreError, StoreFull
 from gateway.render.sanitize import label
@@ -183,12 +184,8 @@ class InteractionReplies:
         self, event: InteractionEvent, method: str, path: str, body: dict[str, Any]
     ) -> None:
         """Log a failed reply: the action stands."""
-        try:
+        with tolerated(LOG, f"answer the user of interaction {event.id}"):
             await self._rest.call(method, path, json=body)
-        except AuthError:
-            raise
-        except GatewayError as error:
-            LOG.info("interaction %s: could not answer its user: %s", event.id, error)
 
 
 def _original(event: InteractionEvent) -> str:

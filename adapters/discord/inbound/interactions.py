@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import assert_never
 
 from adapters.discord.config import Threads
@@ -14,9 +14,9 @@ from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import POINTER
 from adapters.discord.custom_ids import Action
-from adapters.discord.inbound.files import awaited_files
+from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply, modal
-from adapters.discord.inbound.messages import InboundContext, MessageHandler
+from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.missed_messages import MissedMessages, MissedRange
 from adapters.discord.inbound.parse_interactions import (
     ComponentClick,
@@ -28,23 +28,23 @@ from adapters.discord.inbound.parse_interactions import (
 )
 from adapters.discord.inbound.parse_messages import (
     ParsedMessage,
-    lacks_reference,
+    PointedMessage,
     parse_any_message,
 )
-from gateway.adapter import AdapterHost, AuthError
+from adapters.tolerated import tolerated
+from gateway.adapter import AdapterHost
 from gateway.client import Answer, AnswerKind, Receipt
 from gateway.conversation import (
     Author,
-    AwaitedFile,
     Click,
     ConversationKey,
     EventKind,
     InboundMessage,
-    Quote,
     order_key,
 )
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import NotFound
 from gateway.events import GRANT_WORDS
+from gateway.visible import VisibleContent, headline
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -63,8 +63,7 @@ class CommandInput:
     key: ConversationKey
     text: str
     event: EventKind
-    quotes: tuple[Quote, ...] = ()
-    files: tuple[AwaitedFile, ...] = ()
+    pointed: tuple[PointedMessage, ...] = ()
     title: str = ""
 
 
@@ -74,15 +73,13 @@ class Question:
 
     text: str
     about: ParsedMessage | None = None
-    target: Payload | None = None
     shown: str = ""
-    """Text of that message, as the channel sees it."""
+    """The first words of that message, as the channel sees it."""
 
     @property
     def title(self) -> str:
         """The title for its conversation."""
-        files = self.about.files if self.about else ()
-        return self.shown or (files[0].name if files else self.text)
+        return self.shown or self.text
 
 
 class InteractionHandler:
@@ -117,8 +114,8 @@ class InteractionHandler:
                 await self._replies.reply_privately(event, self._submit_command(event, text, kind))
             case MessageCommand(event=event, target=target):
                 about = parse_any_message(target, me)
-                shown = next(filter(None, (self._handler.readable(about, me), *_texts(about))), "")
-                question = Question(text=DEFAULT_QUESTION, about=about, target=target, shown=shown)
+                shown = headline(await self._handler.contents.read(_all_of(about), event.guild))
+                question = Question(text=DEFAULT_QUESTION, about=about, shown=shown)
                 await self._begin_conversation(event, question, me)
             case ComponentClick():
                 await self._handle_click(interaction, me)
@@ -148,29 +145,17 @@ class InteractionHandler:
 
     async def _link_thread(self, event: InteractionEvent, key: ConversationKey, text: str) -> None:
         """Open the private thread now, and lead its person there."""
-        try:
+        with tolerated(LOG, f"link the thread of interaction {event.id}"):
             target = await self._context.targets.find(key, asker=event.sender.id)
-        except AuthError:
-            raise
-        except GatewayError as error:
-            LOG.info("interaction %s: its thread can't be linked: %s", event.id, error)
-            return
-        if target.thread:
-            pointer = POINTER.format(thread=target.channel)
-            await self._replies.edit_reply(event, f"{clip(text, CONTENT - 100)}\n{pointer}")
+            if target.thread:
+                pointer = POINTER.format(thread=target.channel)
+                await self._replies.edit_reply(event, f"{clip(text, CONTENT - 100)}\n{pointer}")
 
     async def _is_refused(self, event: InteractionEvent, key: ConversationKey) -> bool:
         """True if its person may not write where others see the answer."""
         if not event.guild:
             return False
-        try:
-            author = await self._context.people.author(event.sender, event.guild)
-        except AuthError:
-            raise
-        except GatewayError as error:  # the question meets it, too, and says so
-            LOG.info("interaction %s: its user is not known: %s", event.id, error)
-            return True
-        return not await self._host.may(InboundMessage(key=key, author=author))
+        return not await self._handler.contents.may_write(event.sender, key, event.guild)
 
     async def _submit_question(
         self, event: InteractionEvent, key: ConversationKey, question: Question, me: BotIdentity
@@ -191,31 +176,24 @@ class InteractionHandler:
         """The question as a command, with all of its message."""
         if question.about is None:
             return CommandInput(key=key, text=question.text, event="command")
-        about = await self._with_reference(question.about, question.target or {}, me)
+        about = await self._with_reference(question.about, me)
         return CommandInput(
             key=key,
             text=question.text,
             event="shortcut",
-            quotes=await self._handler.quotes_of(about, key, me),
-            files=awaited_files(about),
+            pointed=_all_of(about),
             title=question.title,
         )
 
-    async def _with_reference(
-        self, about: ParsedMessage, target: Payload, me: BotIdentity
-    ) -> ParsedMessage:
+    async def _with_reference(self, about: ParsedMessage, me: BotIdentity) -> ParsedMessage:
         """The message, with the readable one that it replies to."""
-        if not lacks_reference(target):
+        if not about.left_out:
             return about
         path = f"/channels/{about.channel}/messages/{about.id}"
-        try:
+        with tolerated(LOG, "read the message that a command is about"):
             found: Payload = await self._context.rest.call("GET", path)
-        except AuthError:
-            raise
-        except GatewayError as error:
-            LOG.info("could not read the message that a command is about: %s", error)
-            return about
-        return parse_any_message({**found, "guild_id": about.guild}, me)
+            return parse_any_message({**found, "guild_id": about.guild}, me)
+        return about
 
     async def _submit_command(
         self, event: InteractionEvent, text: str, kind: EventKind, root: str = ""
@@ -241,13 +219,14 @@ class InteractionHandler:
             message_id=event.id,
             order_key=order_key(event.id),
             title=command.title,
-            quotes=command.quotes,
             at=sent_at(event.id),
         )
-        if command.files:
-            message = await self._host.judge(message)
-            if message.may_write:  # nobody else makes the bot read files
-                message = replace(message, awaited=command.files)
+        if command.pointed:
+            text = VisibleContent(text=command.text)
+            pointed = await self._handler.contents.add_pointed(
+                message, text, command.pointed, event.guild
+            )
+            message = await self._handler.judge(pointed)
         if not event.guild:
             self._context.targets.add_direct(key.channel)
         return await self._handler.accept(message)
@@ -338,6 +317,6 @@ class InteractionHandler:
         )
 
 
-def _texts(parsed: ParsedMessage) -> Iterator[str]:
-    """Quotes of a message, each in one line."""
-    return (" ".join(each.text.split()) for each in parsed.foreign)
+def _all_of(about: ParsedMessage) -> tuple[PointedMessage, ...]:
+    """A message that somebody points at, with what it points at itself."""
+    return (about.as_pointed("quote"), *about.pointed)

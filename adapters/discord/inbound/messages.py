@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from math import inf
 from time import monotonic
 
-from adapters.awaited_files import AwaitedFiles
-from adapters.dead_ends import DeadEnds
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import CONTENT, Message, clip
-from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import BotIdentity, Sender, sent_at, snowflake
-from adapters.discord.conversations.channels import Channels, find_conversation
-from adapters.discord.conversations.threads import UNKNOWN_SECONDS, MessageTargets
-from adapters.discord.inbound.author_lookup import AuthorLookup
-from adapters.discord.inbound.files import awaited_files
+from adapters.discord.connection.values import BotIdentity, Payload, sent_at, snowflake
+from adapters.discord.conversations.channels import find_conversation
+from adapters.discord.conversations.threads import UNKNOWN_SECONDS
+from adapters.discord.inbound.contents import Contents, InboundContext, is_bare
 from adapters.discord.inbound.parse_messages import (
-    ForeignMessage,
     MessageDeletion,
     ParsedMessage,
     opens_with_mention,
     parse_history,
-    readable_text,
 )
 from adapters.known_places import KnownPlaces
-from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost, AuthError
+from adapters.tolerated import tolerated
+from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost
 from gateway.client import Receipt
-from gateway.conversation import Author, ConversationKey, InboundMessage, Place, Quote, order_key
-from gateway.errors import GatewayError
+from gateway.conversation import Author, ConversationKey, InboundMessage, Place, order_key
 from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
@@ -43,27 +37,10 @@ FRESH_SECONDS = 900.0
 HISTORY_MESSAGES = 50
 """Messages of a thread that are read when the team is called there."""
 HISTORY_SECONDS = 5.0
+HELP = "/help"
+"""Instead of nothing: who calls the team without a word is told what can be said."""
 MAY_COME = 86_400.0
 """Seconds after which a message that was deleted is surely not found any more after a gap."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InboundContext:
-    """Discord's state that messages need.
-
-    `roles` gives a role's name, "" for an unknown one; `clock` is in seconds since the epoch;
-    `offer` has a channel read from a time on, so that answers are offered there.
-    """
-
-    rest: Rest
-    dead_ends: DeadEnds
-    targets: MessageTargets
-    channels: Channels
-    people: AuthorLookup
-    fetching: AwaitedFiles
-    roles: Callable[[str], str]
-    clock: Callable[[], float]
-    offer: Callable[[str, float], Awaitable[None]]
 
 
 class MessageHandler:
@@ -72,6 +49,8 @@ class MessageHandler:
     def __init__(self, host: AdapterHost, context: InboundContext) -> None:
         self._host = host
         self._context = context
+        self.contents = Contents(host, context)
+        """The contents of messages."""
         self._refused_at = BoundedCache[float](1_000)
         self._participates = BoundedCache[float](10_000)  # or when it did not; inf: it does
         self._places = KnownPlaces(host)
@@ -95,7 +74,8 @@ class MessageHandler:
 
         `begun` are conversations that messages before it are going to begin.
         """
-        if not (parsed.text.strip() or parsed.files or parsed.foreign):
+        bare = is_bare(parsed, me)
+        if bare and not (parsed.mentioned or (parsed.content.stickers and not parsed.guild)):
             return None
         key, in_thread = await self.find_conversation(parsed)
         author = await self._context.people.author(parsed.sender, parsed.guild)
@@ -108,10 +88,15 @@ class MessageHandler:
             if not only_answers:
                 return None
         message = await self._build_message(parsed, key, author, me)
-        message = await self._host.judge(replace(message, only_answers=only_answers))
-        if message.may_write:  # nobody else makes the bot read files
-            message = replace(message, awaited=awaited_files(parsed))
-        return message
+        return await self.judge(replace(message, only_answers=only_answers))
+
+    async def judge(self, message: InboundMessage) -> InboundMessage:
+        """The message with the ruling on it.
+
+        Nobody who may not write makes the bot read files.
+        """
+        message = await self._host.judge(message)
+        return message if message.may_write else replace(message, awaited=())
 
     def _is_addressed(
         self, parsed: ParsedMessage, key: ConversationKey, author: Author, *, in_thread: bool
@@ -149,7 +134,7 @@ class MessageHandler:
         self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
     ) -> Receipt:
         """Hand in a message."""
-        message = await self._with_history(message, parsed, me)
+        message = _or_help(await self._with_history(message, parsed, me))
         self._note_place(message, parsed)
         receipt = await self.accept(message)
         if receipt.outcome == "offered":
@@ -165,7 +150,8 @@ class MessageHandler:
         begun: set[ConversationKey] = set()
         for message, parsed in missed:
             first = message.key not in begun
-            messages.append(await self._with_history(message, parsed, me) if first else message)
+            known = await self._with_history(message, parsed, me) if first else message
+            messages.append(_or_help(known))
             if first:
                 self._note_place(message, parsed)
             if message.may_write:  # the next ones come after it, so it is no history of theirs
@@ -228,10 +214,7 @@ class MessageHandler:
         message = await self._build_message(parsed, key, author, me)
         mark = order_key(str(snowflake(_edited_at(parsed))))
         message = replace(message, event="edit", dedupe=(edit,), order_key=mark)
-        message = await self._host.judge(message)
-        if message.may_write:
-            message = replace(message, awaited=awaited_files(parsed))
-        await self._host.accept(message)
+        await self._host.accept(await self.judge(message))
 
     async def handle_deletion(self, removed: MessageDeletion) -> None:
         """Hand in deletions, also of messages that may still come."""
@@ -303,11 +286,10 @@ class MessageHandler:
     async def _build_message(
         self, parsed: ParsedMessage, key: ConversationKey, author: Author, me: BotIdentity
     ) -> InboundMessage:
-        return InboundMessage(
+        message = InboundMessage(
             key=key,
             author=author,
             direct=not parsed.guild,
-            text=self.readable(parsed, me),
             dedupe=(_creation_key(key, parsed.id),),
             message_id=parsed.id,
             order_key=order_key(parsed.id),
@@ -315,41 +297,9 @@ class MessageHandler:
             link=f"{SITE}/{parsed.guild or '@me'}/{parsed.channel}/{parsed.id}",
             mentioned=parsed.mentioned,
             opens_with_mention=opens_with_mention(parsed, me),
-            quotes=tuple([await self.quote(each, key, parsed.guild) for each in parsed.foreign]),
             at=_edited_at(parsed) if parsed.edited else sent_at(parsed.id),
         )
-
-    async def quotes_of(
-        self, parsed: ParsedMessage, key: ConversationKey, me: BotIdentity
-    ) -> tuple[Quote, ...]:
-        """A message that somebody points at, with what it quotes itself."""
-        foreign = ForeignMessage(text=self.readable(parsed, me), sender=parsed.sender)
-        found = [foreign, *parsed.foreign] if foreign.text else parsed.foreign
-        return tuple([await self.quote(each, key, parsed.guild) for each in found])
-
-    def readable(self, parsed: ParsedMessage, me: BotIdentity) -> str:
-        """The text of a message, with names for mentions."""
-        return readable_text(parsed, me, self._context.channels.name, self._context.roles)
-
-    async def quote(self, foreign: ForeignMessage, key: ConversationKey, guild: str) -> Quote:
-        """Another person's message, quoted as data."""
-        if foreign.forward:
-            return Quote(text=foreign.text, kind="forward")
-        if foreign.sender is None:
-            return Quote(text=foreign.text)
-        verified = await self._may_write(foreign.sender, key, guild)
-        return Quote(text=foreign.text, author=foreign.sender.name, verified=verified)
-
-    async def _may_write(self, sender: Sender, key: ConversationKey, guild: str) -> bool:
-        """True if somebody may write there; False if Discord can't identify them."""
-        try:
-            author = await self._context.people.author(sender, guild)
-        except AuthError:
-            raise
-        except GatewayError as error:
-            LOG.info("could not look up user %s: %s", sender.id, error)
-            return False
-        return await self._host.may(InboundMessage(key=key, author=author, direct=not guild))
+        return await self.contents.add(message, parsed, me)
 
     async def _with_history(
         self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
@@ -367,19 +317,18 @@ class MessageHandler:
             return message
         if await self._host.thread_at(key) is not None:
             return message
-        try:
+        with tolerated(LOG, f"read the history of thread {parsed.channel}"):
             history = await self._history(message, parsed, me)
             await self._submit_overtaken(history, me)
             if await self._host.thread_at(key) is not None:
                 return message
+            earlier = [
+                each.as_pointed("root" if each.id == parsed.channel else "history")
+                for each in history
+            ]
             async with asyncio.timeout(HISTORY_SECONDS):
-                earlier = [await self._history_quote(each, key, me) for each in history]
-        except AuthError:
-            raise
-        except (TimeoutError, GatewayError) as error:
-            LOG.info("could not read the history of thread %s: %r", parsed.channel, error)
-            return message
-        return replace(message, quotes=(*earlier, *message.quotes))
+                return await self.contents.add(message, parsed, me, earlier)
+        return message
 
     async def _history(
         self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
@@ -388,13 +337,29 @@ class MessageHandler:
         path = f"/channels/{parsed.channel}/messages"
         query = {"before": message.message_id, "limit": str(HISTORY_MESSAGES)}
         async with asyncio.timeout(HISTORY_SECONDS):
-            found = await self._context.rest.call("GET", path, query=query)
+            found: list[Payload] = await self._context.rest.call("GET", path, query=query)
+            if len(found) == HISTORY_MESSAGES:
+                found += await self._starter(parsed.channel)
         limit = await self._host.history_limit(message.key)
         return [
             each
-            for each in parse_history(found, parsed.guild, me)
-            if each.text and limit.allows(order_key(each.id), sent_at(each.id))
+            for each in parse_history(found, parsed.guild, parsed.channel, me)
+            if limit.allows(order_key(each.id), sent_at(each.id))
         ]
+
+    async def _starter(self, thread: str) -> list[Payload]:
+        """The message on which a thread began.
+
+        It stands in the thread's channel, that of a post in the post.
+        """
+        parent = (await self._context.channels.get(thread)).parent
+        own = (await self._context.channels.get(parent)).has_posts
+        path = f"/channels/{thread if own else parent}/messages/{thread}"
+        try:
+            return [await self._context.rest.call("GET", path)]
+        except CallRejected as error:
+            LOG.info("the beginning of thread %s can't be read: %s", thread, error)
+            return []
 
     async def _submit_overtaken(self, history: Sequence[ParsedMessage], me: BotIdentity) -> None:
         """Hand in messages that a later one of their thread has overtaken.
@@ -402,18 +367,11 @@ class MessageHandler:
         They are missed ones that are still to be found: no quotes, but what their authors say.
         """
         since = self._context.clock() - self._host.missed.answer
-        recent = [each for each in history if sent_at(each.id) >= since]
+        recent = [each for each in history if each.written and sent_at(each.id) >= since]
         for each in await self.not_taken(recent):
             message = await self.prepare(each, me)
             if message is not None and not self._host.is_command(message.text):
                 await self.submit(message, each, me)
-
-    async def _history_quote(
-        self, parsed: ParsedMessage, key: ConversationKey, me: BotIdentity
-    ) -> Quote:
-        text = self.readable(parsed, me)
-        quote = await self.quote(ForeignMessage(text=text, sender=parsed.sender), key, parsed.guild)
-        return replace(quote, kind="history")
 
     def _was_refused_recently(self, parsed: ParsedMessage) -> bool:
         """True if a channel recently refused this person.
@@ -438,12 +396,8 @@ class MessageHandler:
             if reply in said:
                 continue
             said.add(reply)
-            try:
+            with tolerated(LOG, "reply to a missed message"):
                 await self._reply(receipt, message, parsed)
-            except AuthError:
-                raise
-            except GatewayError as error:
-                LOG.warning("could not reply to a missed message: %s", error)
 
     async def _reply(
         self, receipt: Receipt, message: InboundMessage, parsed: ParsedMessage
@@ -470,6 +424,12 @@ class MessageHandler:
         message = Message(content=clip(receipt.reply, CONTENT))
         body = message.body(nonce=f"r{parsed.id}", below=below)
         await self._context.rest.call("POST", f"/channels/{channel}/messages", json=body)
+
+
+def _or_help(message: InboundMessage) -> InboundMessage:
+    """The message, or a question for the commands where it asks nothing."""
+    asks = message.text or message.quotes or message.awaited or message.missing
+    return message if asks else replace(message, text=HELP)
 
 
 def _creation_key(key: ConversationKey, message: str) -> str:

@@ -16,9 +16,12 @@ from typing import Any, TypeAlias
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import PLATFORM, BotIdentity, Channel, sent_at, snowflake
-from adapters.discord.custom_ids import Action, parse_action
-from adapters.discord.inbound.messages import InboundContext, MessageHandler
-from adapters.discord.inbound.parse_messages import ParsedMessage, object_list, parse_message
+from adapters.discord.custom_ids import Action
+from adapters.discord.inbound.contents import InboundContext
+from adapters.discord.inbound.messages import MessageHandler
+from adapters.discord.inbound.parse_messages import ParsedMessage, parse_message
+from adapters.discord.read_message import read_actions
+from adapters.tolerated import tolerated
 from gateway.adapter import NOT_ALLOWED, AdapterHost, AuthError
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -254,16 +257,10 @@ class MissedMessages:
     async def _settle(self, gap: MissedRange) -> None:
         """Let the used button say so."""
         components = (_button(gap.first, "Answered", disabled=True),)
-        try:
-            await self._rest.call(
-                "PATCH",
-                f"/channels/{gap.channel}/messages/{gap.end}",
-                json=Message(content=MISSED, components=components).body(),
-            )
-        except GatewayError as error:
-            if isinstance(error, AuthError):
-                raise
-            LOG.info("a used button stays: %s", error)
+        path = f"/channels/{gap.channel}/messages/{gap.end}"
+        with tolerated(LOG, "settle a used button"):
+            body = Message(content=MISSED, components=components).body()
+            await self._rest.call("PATCH", path, json=body)
 
     async def _key_of_first(self, gap: MissedRange, me: BotIdentity) -> ConversationKey | None:
         """The conversation of the first message; None if that is gone."""
@@ -319,12 +316,7 @@ def _missed_first(message: Mapping[str, Any], me: BotIdentity) -> str:
     """The first message that a card offers to answer, or ""."""
     if str(message["author"]["id"]) != me.user:
         return ""
-    for row in object_list(message, "components"):
-        for component in object_list(row, "components"):
-            action = parse_action(str(component.get("custom_id", "")))
-            if action and action.kind == "missed" and not component.get("disabled"):
-                return action.what
-    return ""
+    return next((each.what for each in read_actions(message) if each.kind == "missed"), "")
 
 
 def _counts(missed: Mapping[MissedVerdict, Sequence[Missed]]) -> Counter[MissedOutcome]:

@@ -6,12 +6,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
 from adapters.dead_ends import DeadEnds
 from adapters.discord.bounded_cache import BoundedCache
-from adapters.discord.connection.message_body import Message, clip, length, neutral
+from adapters.discord.connection.message_body import clip, length, neutral
 from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import (
     OLD_MESSAGE_EDITS,
@@ -27,6 +28,8 @@ from adapters.discord.conversations.threads import LONGEST_NAME, MessageTarget, 
 from adapters.discord.outbound.payloads import MESSAGE, render_part, user_ids
 from adapters.discord.outbound.tables import render_tables
 from adapters.discord.outbound.webhooks import Webhooks
+from adapters.discord.read_message import read_message
+from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.render.links import dead_links
@@ -283,11 +286,9 @@ class DiscordSurface:
     async def _type(self, place: Place, key: str) -> None:
         loop = asyncio.get_running_loop()
         while loop.time() < self._busy.get(key, 0.0):
-            try:
+            with suppress(GatewayError):
                 target = await self._find_target(place)
                 await self._rest.call("POST", f"/channels/{target.channel}/typing", rank=Rank.EDIT)
-            except GatewayError as error:
-                LOG.debug("could not show typing: %s", error)
             await asyncio.sleep(TYPING_SECONDS)
         self._busy.pop(key, None)
         self._typing.pop(key, None)
@@ -300,7 +301,7 @@ class DiscordSurface:
     async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
         """Give the thread a title, if it has another one."""
         name = label(title, LONGEST_NAME)
-        try:
+        with tolerated(LOG, "rename a thread"):
             target = await self._find_target(place)
             known = self._names.get(target.channel) or target.name
             if not (target.thread and name) or known == name:
@@ -311,10 +312,6 @@ class DiscordSurface:
             if own and channel.get("name") != name:
                 await self._rest.call("PATCH", f"/channels/{target.channel}", json={"name": name})
             self._names.put(target.channel, name)
-        except AuthError:
-            raise
-        except GatewayError as error:
-            LOG.info("could not rename a thread: %s", error)
 
     async def _find_target(self, place: Place) -> MessageTarget:
         return await self._targets.find(place.key, asker="".join(user_ids([place.asker])))
@@ -358,19 +355,10 @@ class DiscordSurface:
         posted = await self._rest.call("POST", path, json=body, files=message.files, rank=rank)
         message_id = str(posted["id"])
         self.note_nonce(part.key, message_id)
-        if not message.files and posted.get("content") != message.content:
+        if not message.files and read_message(posted).text != read_message(body).text:
             # An earlier try has arrived, which said less.
-            await self._post_anew(target, message_id, message, posted)
+            await self._rest.call("PATCH", f"{path}/{message_id}", json=message.body())
         return message_id
-
-    async def _post_anew(
-        self, target: MessageTarget, message_id: str, message: Message, posted: Mapping[str, Any]
-    ) -> None:
-        if posted.get("content", "").strip() == message.content.strip():
-            return
-        await self._rest.call(
-            "PATCH", f"/channels/{target.channel}/messages/{message_id}", json=message.body()
-        )
 
 
 _ANY = "0" * 18

@@ -18,9 +18,9 @@ from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import ApiError, Rest, Upload
 from adapters.discord.conversations.threads import MessageTarget
-from gateway.adapter import AuthError
+from adapters.discord.read_message import read_message
+from adapters.tolerated import tolerated
 from gateway.conversation import ConversationKey
-from gateway.errors import GatewayError
 from gateway.render.sanitize import label
 from gateway.surface import PlatformUnreachable
 
@@ -181,12 +181,8 @@ class Webhooks:
     async def _post_cut_off(self, target: MessageTarget, number: str) -> None:
         """Post a notice that an older message lacks the agent's final text."""
         body = Message(content=CUT_OFF).body(nonce=f"c{number}")
-        try:
+        with tolerated(LOG, "post a notice below a cut-off message"):
             await self._rest.call("POST", f"/channels/{target.channel}/messages", json=body)
-        except AuthError:
-            raise
-        except GatewayError as error:
-            LOG.info("could not post a notice below a cut-off message: %s", error)
 
     def is_part(self, message: Mapping[str, Any], part: str) -> bool | None:
         """True if the message is that part; None if unknown."""
@@ -196,9 +192,9 @@ class Webhooks:
         if sent is None:
             return None
         name, content, files = sent
-        shown = [_plain(str(file.get("filename"))) for file in message.get("attachments") or ()]
-        same = (message["author"].get("username"), message.get("content")) == (name, content)
-        return same and shown == [_plain(file) for file in files]
+        shown = read_message(message)
+        same = (shown.who.name, shown.text) == (name, content.strip())
+        return same and [_plain(file.name) for file in shown.files] == [*map(_plain, files)]
 
     async def _find(self, channel: str) -> Hook:
         for each in await self._rest.call("GET", f"/channels/{channel}/webhooks"):

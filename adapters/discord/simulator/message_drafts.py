@@ -54,6 +54,8 @@ class Draft:
     reference: Json | None = None
     username: str | None = None
     avatar_url: str | None = None
+    parts: Json = field(default_factory=dict[str, object])
+    """Parts that no request of ours has."""
 
 
 def read(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapters.discord.simulator import payloads
+from adapters.discord.simulator import components, payloads
 from adapters.discord.simulator.cdn import Cdn
 from adapters.discord.simulator.clock import creation_time, format_time
 from adapters.discord.simulator.errors import Json
@@ -72,6 +72,8 @@ class MessagePayloads:
         return shown
 
     def _content(self, message: Message) -> Json:
+        # Files that components and embeds show are not listed (discord/discord-api-docs 8277).
+        elsewhere = set(components.referenced_files([message.components, message.embeds]))
         return {
             "type": int(message.type),
             "content": message.content,
@@ -80,14 +82,16 @@ class MessagePayloads:
             "attachments": [
                 self._cdn.payload(message.channel, each, ephemeral=message.ephemeral)
                 for each in message.attachments
+                if each.filename not in elsewhere
             ],
-            "embeds": message.embeds,
+            "embeds": [self._component(message, each) for each in message.embeds],
             "timestamp": format_time(creation_time(message.id)),
             "edited_timestamp": None
             if message.edited_at is None
             else format_time(message.edited_at),
             "flags": int(message.flags),
             "components": [self._component(message, each) for each in message.components],
+            **message.parts,
         }
 
     def _author(self, message: Message) -> Json:
@@ -124,7 +128,7 @@ class MessagePayloads:
 
     def _resolved(self, message: Message, value: Any) -> Any:
         match value:
-            case {"url": str(url), "id": _} if url.startswith("attachment://"):
+            case {"url": str(url)} if url.startswith("attachment://"):
                 return self._media(message, value)
             case dict():
                 return self._component(message, value)

@@ -72,6 +72,7 @@ def post(
         application=author is world.bot or origin.webhook is not None,
         interaction=origin.interaction,
         visible_to=origin.visible_to,
+        parts=draft.parts,
     )
     message.attachments = attachments(world, channel, draft)
     _check_files(message.attachments, message.components, message.embeds)

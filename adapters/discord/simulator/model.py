@@ -156,6 +156,8 @@ class Message:
     reference: Json | None = None
     referenced: Message | None = None
     snapshots: list[Json] = field(default_factory=list[Json])
+    parts: Json = field(default_factory=dict[str, object])
+    """Parts that other clients and apps give it: a poll, stickers, embeds of any type."""
     reactions: dict[str, list[User]] = field(default_factory=dict[str, list[User]])
     thread: Channel | None = None
     interaction: Interaction | None = None

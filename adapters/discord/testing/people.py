@@ -56,14 +56,20 @@ class Person:
         *,
         reply_to: Message | None = None,
         files: Iterable[File] = (),
+        **parts: Any,
     ) -> Message:
-        """Write a message; `<@id>`, or `somebody.mention`, mentions."""
+        """Write a message; `<@id>`, or `somebody.mention`, mentions.
+
+        `parts` are what else Discord shows of it, such as its `poll` or `sticker_items`, or the
+        `embeds` and `components` of an app.
+        """
         self._check_may(channel, sending(channel))
         uploads = {str(n): Upload(*each) for n, each in enumerate(files)}
         reference: Json | None = reply_to and {"message_id": str(reply_to.id)}
         if reply_to is not None and reply_to.channel is not channel:
             raise ImpossibleAction("A reply stands in the channel of what it answers.")
-        return self._posts(channel, Draft(content=text, uploads=uploads, reference=reference))
+        draft = Draft(content=text, uploads=uploads, reference=reference, parts=parts)
+        return self._posts(channel, draft)
 
     async def mentions(self, channel: Channel, text: str, **how: Any) -> Message:
         """Write a message that begins with a mention of the application."""
@@ -79,9 +85,10 @@ class Person:
         }
         return self._posts(to, Draft(reference=reference))
 
-    async def edits(self, message: Message, text: str) -> Message:
-        """Change an own message."""
+    async def edits(self, message: Message, text: str, **parts: Any) -> Message:
+        """Change an own message, and what else Discord shows of it."""
         self._check_own(message)
+        message.parts = {**message.parts, **parts}
         return messages.edit(self._world, message, Draft(content=text))
 
     async def deletes(self, message: Message) -> None:
@@ -113,14 +120,14 @@ class Person:
     # Threads
 
     async def opens_post(
-        self, forum: Channel, title: str, text: str, *, files: Iterable[File] = ()
+        self, forum: Channel, title: str, text: str, *, files: Iterable[File] = (), **parts: Any
     ) -> Channel:
         """Begin a post in a forum."""
         self._check_may(forum, Permission.SEND_MESSAGES)
         if forum.type is not ChannelType.FORUM:
             raise ImpossibleAction(f"#{forum.name} is no forum.")
         uploads = {str(n): Upload(*each) for n, each in enumerate(files)}
-        draft = Draft(content=text, uploads=uploads)
+        draft = Draft(content=text, uploads=uploads, parts=parts)
         with _client_errors():
             return threads.forum_post(self._world, forum, self.user, {"name": title}, draft)[0]
 
@@ -296,7 +303,9 @@ class Person:
 
     def _posts(self, channel: Channel, draft: Draft) -> Message:
         text = draft.content or ""
-        if len(text) > LONGEST or not (text.strip() or draft.uploads or draft.reference):
+        if len(text) > LONGEST or not (
+            text.strip() or draft.uploads or draft.reference or draft.parts
+        ):
             raise ImpossibleAction(f"A message has 1 to {LONGEST} characters.")
         with _client_errors():
             return messages.post(self._world, channel, self.user, draft)

@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from adapters.discord.connection.values import BotIdentity
 from adapters.discord.custom_ids import Action, parse_action
 from adapters.discord.inbound.parse_interactions import parse_interaction
-from adapters.discord.inbound.parse_messages import parse_deletion, parse_message, readable_text
+from adapters.discord.inbound.parse_messages import (
+    in_words,
+    parse_deletion,
+    parse_message,
+    without_me,
+)
 
 pytestmark = pytest.mark.chaos
 
@@ -81,6 +86,11 @@ JSON = st.recursive(
 )
 
 
+def unknown(_: str) -> str:
+    """No name."""
+    return ""
+
+
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Where something could stand instead."""
     if not isinstance(value, dict | list):
@@ -113,7 +123,7 @@ def test_messages(payload: dict[str, Any]) -> None:
     with suppress(KeyError, TypeError, ValueError):
         said = parse_message(payload, ME)
         if said is not None:
-            readable_text(said, ME, lambda channel: "", lambda role: "")
+            said.content.map(lambda text: in_words(text, said.names, unknown, unknown))
         parse_deletion(payload)
 
 
@@ -169,6 +179,7 @@ def test_the_payloads_themselves_are_read() -> None:
     assert said is not None
     assert (said.answers, said.request, said.chain) == ("500000", "0123456789ab", "500000")
     assert said.mentioned
-    text = readable_text(said, ME, lambda channel: "general", lambda role: "")
+    text = without_me(said.content.text, ME)
+    text = in_words(text, said.names, lambda channel: "general", unknown)
     assert text == "hi @Ann #general 2023-11-14 22:13 UTC :smile:"
     assert all(parse_interaction(each) for each in (CLICK, TYPED, POINTED, FORM))

@@ -1,0 +1,116 @@
+"""Contents of messages, in words, and of those that they point at."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from adapters.awaited_files import AwaitedFiles
+from adapters.dead_ends import DeadEnds
+from adapters.discord.connection.rest import Rest
+from adapters.discord.connection.values import BotIdentity, Sender
+from adapters.discord.conversations.channels import Channels
+from adapters.discord.conversations.threads import MessageTargets
+from adapters.discord.inbound.author_lookup import AuthorLookup
+from adapters.discord.inbound.parse_messages import (
+    ParsedMessage,
+    PointedMessage,
+    in_words,
+    names_places,
+    without_me,
+)
+from adapters.tolerated import tolerated
+from gateway.adapter import AdapterHost
+from gateway.conversation import ConversationKey, InboundMessage
+from gateway.visible import Pointed, VisibleContent, Writer, with_content
+
+LOG = logging.getLogger("adapters.discord")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboundContext:
+    """Discord's state that messages need.
+
+    `roles` gives a role's name, "" for an unknown one, `learn` asks for those of a server and its
+    channels' if need be; `clock` is in seconds since the epoch; `offer` has a channel read from a
+    time on, so that answers are offered there.
+    """
+
+    rest: Rest
+    dead_ends: DeadEnds
+    targets: MessageTargets
+    channels: Channels
+    people: AuthorLookup
+    fetching: AwaitedFiles
+    roles: Callable[[str], str]
+    learn: Callable[[str], Awaitable[object]]
+    clock: Callable[[], float]
+    offer: Callable[[str, float], Awaitable[None]]
+
+
+class Contents:
+    """Reads contents with the names that Discord has for its marks."""
+
+    def __init__(self, host: AdapterHost, context: InboundContext) -> None:
+        self._host = host
+        self._context = context
+
+    async def add(
+        self,
+        message: InboundMessage,
+        parsed: ParsedMessage,
+        me: BotIdentity,
+        earlier: Sequence[PointedMessage] = (),
+    ) -> InboundMessage:
+        """The message with all that it shows, points at, and comes after."""
+        content = replace(parsed.content, text=without_me(parsed.content.text, me))
+        own = PointedMessage(kind="quote", content=content, names=parsed.names)
+        [content] = await self.read([own], parsed.guild)
+        if is_bare(parsed, me):
+            content = VisibleContent()
+        return await self.add_pointed(message, content, (*earlier, *parsed.pointed), parsed.guild)
+
+    async def add_pointed(
+        self,
+        message: InboundMessage,
+        content: VisibleContent,
+        pointed: Sequence[PointedMessage],
+        guild: str,
+    ) -> InboundMessage:
+        """The message with a content, and with what was pointed at."""
+        senders = {each.sender.id: each.sender for each in pointed if each.sender is not None}
+        trusted = [
+            id_
+            for id_, sender in senders.items()
+            if await self.may_write(sender, message.key, guild)
+        ]
+        read = await self.read(pointed, guild)
+        kinds: list[Pointed] = [each.kind for each in pointed]
+        found = list(zip(kinds, read, strict=True))
+        return with_content(message, content, found, trusted=trusted)
+
+    async def read(self, pointed: Sequence[PointedMessage], guild: str) -> list[VisibleContent]:
+        """The contents of messages, with words for Discord's marks."""
+        if any(names_places(each.content) for each in pointed):
+            await self._context.learn(guild)
+        channel, role = self._context.channels.name, self._context.roles
+        return [
+            each.content.map(lambda text, names=each.names: in_words(text, names, channel, role))
+            for each in pointed
+        ]
+
+    async def may_write(self, sender: Sender, key: ConversationKey, guild: str) -> bool:
+        """True if somebody may write there; False if Discord can't identify them."""
+        with tolerated(LOG, f"look up user {sender.id}"):
+            author = await self._context.people.author(sender, guild)
+            return await self._host.may(InboundMessage(key=key, author=author, direct=not guild))
+        return False
+
+
+def is_bare(parsed: ParsedMessage, me: BotIdentity) -> bool:
+    """True if it shows nothing but the bot's name and stickers."""
+    shown = replace(parsed.content, who=Writer(), text=without_me(parsed.content.text, me).strip())
+    if not parsed.answers:
+        shown = replace(shown, stickers=())
+    return shown == VisibleContent() and not parsed.pointed
