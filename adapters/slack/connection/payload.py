@@ -20,6 +20,7 @@ MOST = 10**15
 """Numbers of Slack's are below."""
 TS = re.compile(r"\d{1,15}\.\d{1,10}", re.ASCII)
 _EMPTY: Payload = {}
+_TABLES = (dict, Mapping)  # a dict is found out ten times as fast
 
 _TOKEN = re.compile(r"<([^<>\n]{1,4000})>")
 _USER = re.compile(r"<@([A-Z0-9]+)(?:\|[^<>\n]*)?>")
@@ -46,14 +47,14 @@ def number_at(data: Payload, *path: str) -> int:
 def table_at(data: Payload, *path: str) -> Payload:
     """The table at a path, an empty one for anything else."""
     value = _at(data, path)
-    return cast("Payload", value) if isinstance(value, Mapping) else _EMPTY
+    return cast("Payload", value) if isinstance(value, _TABLES) else _EMPTY
 
 
 def tables_at(data: Payload, *path: str) -> list[Payload]:
     """The tables in the list at a path."""
     value = _at(data, path)
     found = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("Payload", each) for each in found if isinstance(each, Mapping)]
+    return [cast("Payload", each) for each in found if isinstance(each, _TABLES)]
 
 
 def ts_at(data: Payload, *path: str) -> str:
@@ -206,7 +207,7 @@ def asks_for_help(text: str, *, alone: bool) -> bool:
 def _at(data: Payload, path: tuple[str, ...]) -> Any:
     value: Any = data
     for name in path:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, _TABLES):
             return None
         value = cast("Payload", value).get(name)
     return value

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from adapters.slack.connection.payload import (
     Payload,
@@ -26,13 +26,15 @@ from gateway.visible import UnreadPart
 
 MOST_PARTS = 4_000
 """Parts of one message that are read, at all depths."""
-DEEPEST = 16
+DEEPEST = 32
+"""Objects and lists in each other that are read."""
 LONGEST = 100_000
 """Characters of one message that are read."""
 MOST_INDENT = 8
 
 _ID = re.compile(r"[A-Z0-9]{1,30}", re.ASCII)
 _URL = re.compile(r"[a-z][a-z0-9+.-]{0,30}:[^\s<>|]{1,3000}", re.IGNORECASE | re.ASCII)
+_CELL = " | "
 _STYLES = (("code", "`"), ("strike", "~"), ("italic", "_"), ("bold", "*"))
 
 
@@ -87,8 +89,13 @@ _KINDS: Mapping[str, _Kind] = {
 
 @dataclass(slots=True)
 class Budget:
-    """Parts and characters of one payload that are still read."""
+    """Parts and characters of one payload that are still read.
 
+    `fetches`: files of shares come, too. An app may have made its shares itself, and its files
+    would be fetched with the bot's rights.
+    """
+
+    fetches: bool = True
     parts: int = MOST_PARTS
     characters: int = LONGEST
 
@@ -112,19 +119,25 @@ class BlockReader:
             self._cut()
         return taken
 
+    def first(self, most: int, parts: Sequence[Payload]) -> Sequence[Payload]:
+        """The first parts of a list; that there are more is noted."""
+        if len(parts) > most:
+            self._cut()
+        return parts[:most]
+
     def _cut(self) -> None:
         self.unread[UnreadPart(what="the rest of a long message")] = None
 
-    def _has_left(self) -> bool:
+    def _has_left(self, depth: int = 0) -> bool:
+        """Count one part more; False where there is to be none."""
         self._budget.parts -= 1
-        if self._budget.parts < 0:
+        is_read = self._budget.parts >= 0 and depth <= DEEPEST
+        if not is_read:
             self._cut()
-        return self._budget.parts >= 0
+        return is_read
 
     def _part(self, part: Payload, depth: int) -> str:
-        if depth > DEEPEST:
-            self._cut()
-        if depth > DEEPEST or not self._has_left():
+        if not self._has_left(depth):
             return ""
         kind, found = text_at(part, "type"), ""
         match kind:
@@ -143,31 +156,26 @@ class BlockReader:
         return found
 
     def _known(self, part: Payload, kind: _Kind, depth: int) -> str:
-        texts = [self._value(part.get(name), kind, depth + 1) for name in kind.fields]
+        texts = [self._value(part.get(name), kind.between, depth + 1) for name in kind.fields]
         text = kind.between.join(filter(None, dict.fromkeys(texts)))
         return f"{kind.before}{text}{kind.after}" if text else ""
 
-    def _value(self, value: object, kind: _Kind, depth: int) -> str:
+    def _value(self, value: object, between: str, depth: int) -> str:
+        """A field's text; a list in a list is a row of a table."""
+        found = ""
         if isinstance(value, str):
-            return literal(value)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return str(value)
-        if isinstance(value, Mapping):
-            return self._part(cast("Payload", value), depth)
-        if not isinstance(value, list):
-            return ""
-        items = cast("list[Any]", value)
-        return kind.between.join(filter(None, (self._item(each, depth) for each in items)))
-
-    def _item(self, item: object, depth: int) -> str:
-        """An element of a list; another list is a table's row."""
-        if isinstance(item, Mapping):
-            return self._part(cast("Payload", item), depth)
-        if not isinstance(item, list):
-            return ""
-        cells = cast("list[Any]", item)
-        texts = [self._part(each, depth) for each in cells if isinstance(each, Mapping)]
-        return " | ".join(" ".join(text.split("\n")) for text in texts)
+            found = literal(value)
+        elif isinstance(value, Mapping):
+            found = self._part(cast("Payload", value), depth)
+        elif isinstance(value, list) and self._has_left(depth):
+            items = cast("list[object]", value)
+            texts = [self._value(each, _CELL, depth + 1) for each in items]
+            if between == _CELL:
+                return between.join(" ".join(text.split("\n")) for text in texts)
+            found = between.join(filter(None, texts))
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found = str(value)
+        return found
 
     def _list(self, part: Payload, depth: int) -> str:
         indent = min(max(number_at(part, "indent"), 0), MOST_INDENT)

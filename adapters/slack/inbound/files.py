@@ -21,7 +21,7 @@ from adapters.awaited_files import (
 from adapters.slack.config import Config
 from adapters.slack.connection.payload import table_at
 from adapters.slack.connection.web_api import Calls
-from adapters.slack.inbound.message_content import RemoteFile, remote_file
+from adapters.slack.inbound.message_content import shared_file
 from gateway.conversation import Attachment, AwaitedFile, MessageAwaitingFiles
 from teams.bounded import read_most
 
@@ -50,32 +50,28 @@ class Files:
 
     async def fetch_awaited(self, message: MessageAwaitingFiles) -> FetchedFiles:
         """The files that a stored message awaits."""
-        return await self.fetch(message.key.workspace, [remote(file) for file in message.files])
+        return await self.fetch(message.key.workspace, message.files)
 
-    async def fetch(self, team: str, files: Sequence[RemoteFile]) -> FetchedFiles:
+    async def fetch(self, team: str, files: Sequence[AwaitedFile]) -> FetchedFiles:
         """The files that can be had, and the others with the reasons."""
         return await fetch_files(
             "Slack", files, lambda file: self._fetch(team, file), self._seconds
         )
 
-    async def _fetch(self, team: str, file: RemoteFile) -> Attachment:
-        if file.host == "ask":
-            file = await self._asked(team, file)
-        return await self._fetched(team, file)
-
-    async def _asked(self, team: str, file: RemoteFile) -> RemoteFile:
-        answer = await self._calls.read(team, "files.info", file=file.id)
-        return remote_file({**table_at(answer, "file"), "file_access": ""})
-
-    async def _fetched(self, team: str, file: RemoteFile) -> Attachment:
-        if file.host != "slack" or not self._config.is_at_slack(file.url, "files"):
+    async def _fetch(self, team: str, file: AwaitedFile) -> Attachment:
+        ref: dict[str, str] = json.loads(file.ref)
+        if ref["host"] == "ask":
+            answer = await self._calls.read(team, "files.info", file=ref["id"])
+            file = shared_file({**table_at(answer, "file"), "file_access": ""})
+            ref = json.loads(file.ref)
+        if ref["host"] != "slack" or not self._config.is_at_slack(ref["url"], "files"):
             raise FileRefusal("it is not stored in Slack", file.name)
         most = self._largest()
         if file.size > most:
             return too_large(file, file.size)
         client = await self._calls.clients.client_of(team)
         async with self._calls.clients.session.get(
-            file.url,
+            ref["url"],
             headers={"Authorization": f"Bearer {client.token}"},
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=self._seconds),  # a call's own is shorter
@@ -94,16 +90,3 @@ class Files:
         if len(data) > most:
             return too_large(file, most + 1)
         return Attachment(name=file.name, media_type=file.media_type, data=data)
-
-
-def remote(file: AwaitedFile) -> RemoteFile:
-    """The file that a message named."""
-    ref = json.loads(file.ref)
-    return RemoteFile(
-        id=ref["id"],
-        name=file.name,
-        media_type=file.media_type,
-        size=file.size,
-        url=ref["url"],
-        host=ref["host"],
-    )

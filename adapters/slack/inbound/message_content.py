@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from adapters.slack.connection.payload import Payload, number_at, table_at, tables_at, text_at
@@ -21,10 +19,10 @@ SLACKBOT = "USLACKBOT"
 MOST_ATTACHMENTS = 20
 MOST_FILES = 50
 MOST_FIELDS = 50
+NAME = 255
+ADDRESS = 4_000
 DEEPEST_SHARE = 2
 """Shares in a share that are read."""
-
-FileHost: TypeAlias = Literal["slack", "elsewhere", "ask"]
 
 _DOCUMENTS = {"quip": "the canvas", "canvas": "the canvas", "list": "the list"}
 """Modes and types of files that are documents of Slack's own, which no download gives."""
@@ -34,25 +32,9 @@ _GONE = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteFile:
-    """A file as a message names it; `size` is in bytes.
-
-    `host`: Slack's own host, or elsewhere; for files of another organisation only files.info can
-    tell.
-    """
-
-    id: str
-    name: str
-    media_type: str = ""
-    size: int = 0
-    url: str = ""
-    host: FileHost = "slack"
-
-
 def read_message(payload: Payload) -> VisibleContent:
     """The content of a message, in Slack's own marks."""
-    return _content(payload, _writer(payload), Budget(), 0)
+    return _content(payload, _writer(payload), Budget(fetches=not is_bot(payload)))
 
 
 def is_bot(payload: Payload) -> bool:
@@ -69,47 +51,56 @@ def button_values(payload: Payload, action: str) -> Iterator[str]:
                 yield text_at(element, "value")
 
 
-def remote_file(file: Payload) -> RemoteFile:
-    """A file as a message or files.info names it."""
-    url = text_at(file, "url_private_download") or text_at(file, "url_private")
-    return RemoteFile(
-        id=text_at(file, "id"),
-        name=text_at(file, "name") or text_at(file, "title") or text_at(file, "id"),
+def shared_file(file: Payload) -> AwaitedFile:
+    """A file as a message or files.info names it.
+
+    `host` in its `ref`: Slack's own host, or elsewhere; for files of another organisation only
+    files.info can tell ("ask").
+    """
+    external = file.get("is_external") is True or text_at(file, "mode") == "external"
+    host = "elsewhere" if external else "slack"
+    ref = {
+        "id": text_at(file, "id"),
+        "url": (text_at(file, "url_private_download") or text_at(file, "url_private"))[:ADDRESS],
+        "host": "ask" if text_at(file, "file_access") == "check_file_info" else host,
+    }
+    return AwaitedFile(
+        name=(text_at(file, "name") or text_at(file, "title") or text_at(file, "id"))[:NAME],
         media_type=text_at(file, "mimetype"),
         size=number_at(file, "size"),
-        url=url,
-        host=_host(file),
+        ref=json.dumps(ref),
     )
 
 
-def _content(said: Payload, who: Writer, budget: Budget, depth: int) -> VisibleContent:
+def _content(said: Payload, who: Writer, budget: Budget, *, share: int = 0) -> VisibleContent:
+    """The content of a message, or of a share in so many others."""
     reader = BlockReader(budget)
     # Where there are blocks, Slack shows them alone: the text is that of the notification.
     text = reader.read(tables_at(said, "blocks")) or reader.take(text_at(said, "text"))
-    attachments = tables_at(said, "attachments")[:MOST_ATTACHMENTS]
+    attachments = reader.first(MOST_ATTACHMENTS, tables_at(said, "attachments"))
     shares = [each for each in attachments if _is_share(each)]
     cards = [_card(each, reader) for each in attachments if not _is_share(each)]
-    files = tables_at(said, "files")[:MOST_FILES]
+    files = reader.first(MOST_FILES, tables_at(said, "files"))
     unread = [part for each in files if (part := _unread_file(each)) is not None]
+    found = [each for each in files if text_at(each, "id") and _unread_file(each) is None]
+    if share and not budget.fetches:
+        unread += [UnreadPart(what="the file", name=shared_file(each).name) for each in found]
+        found = []
+    shares = reader.first(0 if share == DEEPEST_SHARE else len(shares), shares)
     return VisibleContent(
         who=who,
         text=text,
         cards=(*(each for each in cards if each != Card(site=each.site)), *_transcripts(files)),
-        files=tuple(
-            _awaited(remote_file(each))
-            for each in files
-            if text_at(each, "id") and _unread_file(each) is None
-        ),
+        files=tuple(map(shared_file, found)),
         unread=(*reader.unread, *unread),
-        forwards=tuple(_share(each, budget, depth + 1) for each in shares if depth < DEEPEST_SHARE),
+        forwards=tuple(_share(each, budget, share + 1) for each in shares),
     )
 
 
 def _writer(said: Payload) -> Writer:
     name = text_at(said, "username") or text_at(said, "bot_profile", "name")
-    return Writer(
-        name=name, id=text_at(said, "user") or text_at(said, "bot_id"), sure=not is_bot(said)
-    )
+    ident = text_at(said, "user") or text_at(said, "bot_id")
+    return Writer(name=name[:NAME], id=ident, sure=not is_bot(said))
 
 
 def _is_share(attachment: Payload) -> bool:
@@ -119,46 +110,46 @@ def _is_share(attachment: Payload) -> bool:
 def _share(attachment: Payload, budget: Budget, depth: int) -> VisibleContent:
     """A message that somebody shared; Slack does not vouch for its author."""
     name = text_at(attachment, "author_name") or text_at(attachment, "author_subname")
-    who = Writer(name=name, id=text_at(attachment, "author_id"))
     blocks = [
         block
         for each in tables_at(attachment, "message_blocks")
         for block in tables_at(each, "message", "blocks")
     ]
     text = text_at(attachment, "text") or literal(text_at(attachment, "fallback"))
-    said = {**attachment, "text": text}
-    return _content({**said, "blocks": blocks} if blocks else said, who, budget, depth)
+    said = {**attachment, "text": text, "blocks": blocks or tables_at(attachment, "blocks")}
+    who = Writer(name=name[:NAME], id=text_at(attachment, "author_id"))
+    return _content(said, who, budget, share=depth)
 
 
 def _card(attachment: Payload, reader: BlockReader) -> Card:
     """A legacy attachment, or the preview of a link."""
     title, link = text_at(attachment, "title"), text_at(attachment, "title_link")
     parts = [
-        text_at(attachment, "pretext"),
-        text_at(attachment, "text"),
+        reader.take(text_at(attachment, "pretext")),
+        reader.take(text_at(attachment, "text")),
         reader.read(tables_at(attachment, "blocks")),
-        " ".join(f"[{literal(label)}]" for label in _labels(attachment)),
-    ]
-    fields = [
-        (reader.take(text_at(each, "title")), reader.take(text_at(each, "value")))
-        for each in tables_at(attachment, "fields")[:MOST_FIELDS]
+        *(
+            f"[{reader.take(literal(text_at(each, 'text')))}]"
+            for each in reader.first(MOST_FIELDS, tables_at(attachment, "actions"))
+        ),
     ]
     card = Card(
         author=reader.take(text_at(attachment, "author_name")),
         title=reader.take(link_mark(link, title) if link and title else title),
-        text=reader.take("\n".join(filter(None, parts))),
-        fields=tuple(each for each in fields if any(each)),
+        text="\n".join(filter(None, parts)),
+        fields=tuple(
+            (reader.take(text_at(each, "title")), reader.take(text_at(each, "value")))
+            for each in reader.first(MOST_FIELDS, tables_at(attachment, "fields"))
+        ),
         footer=reader.take(text_at(attachment, "footer")),
-        site=_site(attachment),
+        site=_site(attachment)[:NAME],
     )
-    if card == Card(site=card.site):
-        return Card(text=reader.take(literal(text_at(attachment, "fallback"))), site=card.site)
-    return card
-
-
-def _labels(attachment: Payload) -> list[str]:
-    texts = [text_at(each, "text") for each in tables_at(attachment, "actions")[:MOST_FIELDS]]
-    return [text for text in texts if text]
+    if card != Card(site=card.site):
+        return card
+    fallback = reader.take(literal(text_at(attachment, "fallback")))
+    if not fallback and (text_at(attachment, "image_url") or text_at(attachment, "thumb_url")):
+        reader.unread[UnreadPart(what="an image of a link")] = None
+    return Card(text=fallback, site=card.site)
 
 
 def _site(attachment: Payload) -> str:
@@ -177,7 +168,7 @@ def _site(attachment: Payload) -> str:
 def _unread_file(file: Payload) -> UnreadPart | None:
     """A file that is more than its bytes, or none any more."""
     mode, kind = text_at(file, "mode"), text_at(file, "filetype")
-    name = text_at(file, "title") or text_at(file, "name")
+    name = (text_at(file, "title") or text_at(file, "name"))[:NAME]
     if mode in _GONE:
         return UnreadPart(what=_GONE[mode])
     if document := _DOCUMENTS.get(mode) or _DOCUMENTS.get(kind):
@@ -197,15 +188,3 @@ def _transcripts(files: Sequence[Payload]) -> Iterator[Card]:
     for file in files:
         if text := text_at(table_at(file, "transcription", "preview"), "content"):
             yield Card(title="Transcript", text=literal(text))
-
-
-def _host(file: Payload) -> FileHost:
-    if text_at(file, "file_access") == "check_file_info":
-        return "ask"
-    external = file.get("is_external") is True or text_at(file, "mode") == "external"
-    return "elsewhere" if external else "slack"
-
-
-def _awaited(file: RemoteFile) -> AwaitedFile:
-    ref = json.dumps({"id": file.id, "url": file.url, "host": file.host})
-    return AwaitedFile(name=file.name, media_type=file.media_type, size=file.size, ref=ref)

@@ -39,6 +39,7 @@ CALLED_WITHIN = 900.0
 """Seconds within which somebody who forgot to mention the bot may put that right by an edit."""
 
 RATE_LIMITED = "app_rate_limited"
+_MALFORMED = IgnoredPayload("malformed")
 _SAID = frozenset({"", "file_share", "thread_broadcast", "bot_message", "me_message"})
 
 
@@ -73,11 +74,7 @@ def parse_event(payload: Payload, me: Workspace, *, reactions: Collection[str] =
 
 def _delivery_gap(payload: Payload) -> Inbound:
     team, minute = text_at(payload, "team_id"), number_at(payload, "minute_rate_limited")
-    return (
-        DeliveryGap(team=team, since=float(minute))
-        if team and minute > 0
-        else IgnoredPayload("malformed")
-    )
+    return DeliveryGap(team=team, since=float(minute)) if team and minute > 0 else _MALFORMED
 
 
 def parse_history_message(
@@ -101,7 +98,7 @@ def _message(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
 def _posted(payload: Payload, event: Payload, team: str, me: Workspace) -> Draft | IgnoredPayload:
     channel, ts = text_at(event, "channel"), ts_at(event, "ts")
     if not (team and channel and ts):
-        return IgnoredPayload("malformed")
+        return _MALFORMED
     subtype = text_at(event, "subtype")
     if event.get("hidden") is True or subtype not in _SAID:
         return IgnoredPayload("system message")
@@ -158,7 +155,7 @@ def _changed(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
     said, before = table_at(event, "message"), table_at(event, "previous_message")
     channel, ts = text_at(event, "channel"), ts_at(said, "ts")
     if not (team and channel and ts):
-        return IgnoredPayload("malformed")
+        return _MALFORMED
     if text_at(said, "subtype") == "tombstone":
         return _gone(payload, before or said, team, channel, me)
     if _is_mine(said, me) or _is_mine(before, me):
@@ -193,7 +190,7 @@ def _gone(payload: Payload, gone: Payload, team: str, channel: str, me: Workspac
     """A deletion; Slack does not say whose."""
     ts = ts_at(gone, "ts")
     if not (team and channel and ts):
-        return IgnoredPayload("malformed")
+        return _MALFORMED
     if _is_mine(gone, me):
         return IgnoredPayload("own")
     key = key_of(team, channel, ts_at(gone, "thread_ts") or ts)
@@ -227,35 +224,33 @@ def _reaction(
 
 
 def _stopped(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
-    channel, root, user = (
-        text_at(event, "channel"),
-        ts_at(event, "thread_ts"),
-        text_at(event, "user"),
-    )
-    dedupe = _event_key(payload)
-    if not (team and channel and root and user and dedupe):
-        return IgnoredPayload("malformed")
-    key = key_of(team, channel, root)
-    draft = _action(event, key, user, me, event_kind="stop", dedupe=dedupe)
+    draft = _in_thread(payload, event, team, me, "stop")
+    if isinstance(draft, IgnoredPayload):
+        return draft
     message = replace(draft.message, message_id="")
     return replace(draft, message=message, content=VisibleContent(text="/stop"), in_thread=True)
 
 
 def _title_change(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
-    channel, root, user = (
-        text_at(event, "channel"),
-        ts_at(event, "thread_ts"),
-        text_at(event, "user"),
-    )
     title = " ".join(text_at(event, "title").split())
-    dedupe = _event_key(payload)
-    if not (team and channel and root and user and title and dedupe):
-        return IgnoredPayload("malformed")
+    draft = _in_thread(payload, event, team, me, "command") if title else None
+    return (
+        TitleChange(draft=draft, title=title) if isinstance(draft, Draft) else draft or _MALFORMED
+    )
+
+
+def _in_thread(
+    payload: Payload, event: Payload, team: str, me: Workspace, kind: EventKind
+) -> Draft | IgnoredPayload:
+    """The draft of what somebody did to a thread."""
+    channel, root = text_at(event, "channel"), ts_at(event, "thread_ts")
+    user, dedupe = text_at(event, "user"), _event_key(payload)
+    if not (team and channel and root and user and dedupe):
+        return _MALFORMED
     if user == me.user:
         return IgnoredPayload("own")
     key = key_of(team, channel, root)
-    draft = _action(event, key, user, me, event_kind="command", dedupe=dedupe)
-    return TitleChange(draft=draft, title=title)
+    return _action(event, key, user, me, event_kind=kind, dedupe=dedupe)
 
 
 def _action(
@@ -296,7 +291,7 @@ def _uninstalled(payload: Payload, event: Payload, kind: str) -> Inbound:
     bots = table_at(event, "tokens").get("bot")
     if kind == "tokens_revoked" and not bots:
         return IgnoredPayload("unknown kind")  # those of people, of which none is kept
-    return Uninstallation(team=team, why=kind) if team else IgnoredPayload("malformed")
+    return Uninstallation(team=team, why=kind) if team else _MALFORMED
 
 
 def permalink(me: Workspace, channel: str, ts: str, root: str) -> str:

@@ -27,6 +27,8 @@ TYPES = frozenset(
         "container",
         "context",
         "context_actions",
+        "data_table",
+        "data_visualization",
         "divider",
         "file",
         "header",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,8 +15,7 @@ from adapters.slack import Config
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.files import Files
-from adapters.slack.inbound.message_content import RemoteFile
-from gateway.conversation import MissingFile
+from gateway.conversation import AwaitedFile, MissingFile
 
 TOKEN = "xoxb-CANARY"
 CALL = 0.1
@@ -79,7 +79,8 @@ async def fetched(url: str, api_url: str = "", **more: object) -> tuple[list[str
     async with SlackClients(config) as clients:
         clients.add(Workspace(id="T1"), TOKEN)
         files = Files(Calls(clients), config, lambda: 1_000_000, seconds=1)
-        file = RemoteFile(id="F1", name="a.txt", media_type="text/plain", url=url, **more)  # pyright: ignore[reportArgumentType]
+        ref = json.dumps({"id": "F1", "url": url, "host": "slack", **more})
+        file = AwaitedFile(name="a.txt", media_type="text/plain", ref=ref)
         taken, left = await files.fetch("T1", (file,))
     return [f"{each.name}:{each.size}" for each in taken], [_why(each) for each in left]
 

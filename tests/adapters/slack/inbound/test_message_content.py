@@ -617,6 +617,32 @@ def test_shares_in_shares_are_read_to_a_depth() -> None:
     assert text == "first\nForwarded message by 'Bob':\n> third"
 
 
+def test_a_share_of_an_app_brings_no_files_that_the_bot_would_fetch_for_it() -> None:
+    said = share(files=[{"id": "F1", "name": "salaries.csv", "url_private": "https://x"}])
+    for writer in ({"bot_id": "B1"}, {"subtype": "bot_message"}):
+        found = shown({**writer, "attachments": [said], "files": [{"id": "F2", "name": "own"}]})
+        message = with_content(ASKED, found)
+        assert [each.name for each in message.awaited] == ["own"]
+        assert [each.name for each in message.missing] == ["the file 'salaries.csv'"]
+
+
+def test_an_image_without_words_is_named() -> None:
+    for field in ("image_url", "thumb_url"):
+        found = shown({"text": "x", "attachments": [{field: "https://a.b/c.png"}]})
+        assert [str(each) for each in found.unread] == ["an image of a link"]
+        assert found.cards == ()
+
+
+def test_names_and_addresses_are_bounded() -> None:
+    file = {"id": "F1", "name": "n" * 9_000, "url_private": "u" * 9_000}
+    canvas = {"id": "F2", "mode": "quip", "title": "t" * 9_000}
+    said = share(author_name="a" * 9_000)
+    found = shown({"username": "x" * 9_000, "files": [file, canvas], "attachments": [said]})
+    assert max(len(each.ref) + len(each.name) for each in found.files) < 5_000
+    assert len(str(found.unread[0])) < 300
+    assert len(found.who.name) == len(found.forwards[0].who.name) == 255
+
+
 @pytest.mark.parametrize(
     ("file", "named"),
     [
@@ -709,6 +735,10 @@ def test_what_is_too_much_is_left_out_and_named() -> None:
         {"text": "x" * (LONGEST + 1)},
         {"attachments": [{"text": "x" * LONGEST}, {"title": "y"}]},
         {"attachments": [share(text="x" * LONGEST, attachments=[share()])]},
+        {"attachments": [share(attachments=[share(attachments=[share()])])]},
+        {"attachments": [{"text": "x"}] * (MOST_ATTACHMENTS + 1)},
+        {"attachments": [{"text": "x", "fields": [{"title": "y"}] * 99}]},
+        {"files": [{"id": "F1"}] * 99},
     ):
         found = shown(said)
         rest = [str(each) for part in found.nested() for each in part.unread]
