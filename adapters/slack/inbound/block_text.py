@@ -125,8 +125,12 @@ class BlockReader:
             self._cut()
         return parts[:most]
 
+    def leave_out(self, part: UnreadPart) -> None:
+        """Note a part that can't be read, once."""
+        self.unread[part] = None
+
     def _cut(self) -> None:
-        self.unread[UnreadPart(what="the rest of a long message")] = None
+        self.leave_out(UnreadPart(what="the rest of a long message"))
 
     def _has_left(self, depth: int = 0) -> bool:
         """Count one part more; False where there is to be none."""
@@ -152,7 +156,7 @@ class BlockReader:
             case _ if (known := _KINDS.get(kind)) is not None:
                 found = self._known(part, known, depth)
             case _:
-                self.unread[UnreadPart(what="a block of the kind", name=kind[:40])] = None
+                self.leave_out(UnreadPart(what="a block of the kind", name=kind[:40]))
         return found
 
     def _known(self, part: Payload, kind: _Kind, depth: int) -> str:
@@ -161,7 +165,7 @@ class BlockReader:
         return f"{kind.before}{text}{kind.after}" if text else ""
 
     def _value(self, value: object, between: str, depth: int) -> str:
-        """A field's text; a list in a list is a row of a table."""
+        """A field's text; a list in a list is a row."""
         found = ""
         if isinstance(value, str):
             found = literal(value)

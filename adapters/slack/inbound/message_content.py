@@ -73,7 +73,7 @@ def shared_file(file: Payload) -> AwaitedFile:
 
 
 def _content(said: Payload, who: Writer, budget: Budget, *, share: int = 0) -> VisibleContent:
-    """The content of a message, or of a share in so many others."""
+    """Content of a message, or of one that is shared in others."""
     reader = BlockReader(budget)
     # Where there are blocks, Slack shows them alone: the text is that of the notification.
     text = reader.read(tables_at(said, "blocks")) or reader.take(text_at(said, "text"))
@@ -148,7 +148,7 @@ def _card(attachment: Payload, reader: BlockReader) -> Card:
         return card
     fallback = reader.take(literal(text_at(attachment, "fallback")))
     if not fallback and (text_at(attachment, "image_url") or text_at(attachment, "thumb_url")):
-        reader.unread[UnreadPart(what="an image of a link")] = None
+        reader.leave_out(UnreadPart(what="an image of a link"))
     return Card(text=fallback, site=card.site)
 
 
