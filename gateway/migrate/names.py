@@ -119,7 +119,7 @@ def find_module(module: str) -> Found:
 def find_name(module: str, name: str) -> Found:
     """Our home of `from module import name`; a module has no `name`."""
     inner = f"{module}.{name}"
-    if name == "__version__" and module in ROOTS:
+    if name == "__version__" and module in (*ROOTS, "autogen.version"):
         return Here("teams", name)
     if inner in MODULES:
         return Here(MODULES[inner][0])

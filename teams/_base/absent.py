@@ -18,29 +18,43 @@ _LLAMA_SERVER = (
 _LOGGING = "teams.logging and OpenTelemetry"
 _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
 
+_OF_AG2: Mapping[str, str] = {
+    "a dict as llm_config, with api_type for the provider": "llm_config",
+    "a function of your own; AG2 has it for itself": (
+        "doc_utils extensions formatting_utils import_utils json_utils math_utils"
+    ),
+    "a memory of teams.memory in a team": "retrieve_utils",
+    "a_initiate_chat_stream, which yields what happens": "events messages",
+    "an agent of teams.agents": "agents",
+    "teams.code_executors": "code_utils coding",
+    "count_tokens of a client of teams.models": "token_count_utils",
+    "dicts for messages and configs": "types",
+    "register_function, which reads a function's signature": "fast_depends function_utils tools",
+    "teams.__version__": "version",
+    "teams.agents.web_surfer in a team": "browser_utils",
+    "teams.conversable itself": "exception_utils",
+    "teams.conversable itself; for contrib an agent, a memory or a hook of your own": "agentchat",
+    "teams.conversable.Cache.disk": "cache",
+    "teams.conversable.IOStream": "io",
+    "teams.conversable; `api_type` names the provider": "oai",
+    _LOGGING: "logger runtime_logging",
+    "teams.tools.langchain, or a function": "interop",
+    "teams.tools.mcp": "mcp",
+    "the team GraphFlow": "graph_utils",
+}
+"""What to use instead of which modules of AG2, where its programs find the rest."""
+
 MODULES: Mapping[str, str] = {
     "teams.code_executors.azure": "DockerJupyterCodeExecutor, which takes any Jupyter server",
     "teams.exceptions": "TeamError and ModelError; nothing is sent between actors",
     "teams.models.llama_cpp": _LLAMA_SERVER,
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
     "teams.tool_agent": "AssistantAgent, which calls its tools itself",
-    # AG2's, where its programs find the rest.
-    "teams.conversable.agentchat": (
-        "teams.conversable itself; for contrib an agent, a memory or a hook of your own"
-    ),
-    "teams.conversable.agents": "an agent of teams.agents",
-    "teams.conversable.cache": "teams.conversable.Cache.disk",
-    "teams.conversable.coding": "teams.code_executors",
-    "teams.conversable.events": "a_initiate_chat_stream, which yields what happens",
-    "teams.conversable.exception_utils": "teams.conversable itself",
-    "teams.conversable.interop": "teams.tools.langchain, or a function",
-    "teams.conversable.io": "teams.conversable.IOStream",
-    "teams.conversable.logger": _LOGGING,
-    "teams.conversable.mcp": "teams.tools.mcp",
-    "teams.conversable.messages": "a_initiate_chat_stream, which yields what happens",
-    "teams.conversable.oai": "teams.conversable; `api_type` names the provider",
-    "teams.conversable.runtime_logging": _LOGGING,
-    "teams.conversable.tools": "register_function with a function",
+    **{
+        f"teams.conversable.{name}": instead
+        for instead, names in _OF_AG2.items()
+        for name in names.split()
+    },
 }
 """Where a changed import of AutoGen's would lead -> what to use instead."""
 

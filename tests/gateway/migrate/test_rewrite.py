@@ -25,6 +25,7 @@ from gateway.migrate.rewrite import NotPython, rewrite
             "from teams.models.openai import CreateArguments\n",
         ),
         ("from autogen_core import __version__\n", "from teams import __version__\n"),
+        ("from autogen.version import __version__\n", "from teams import __version__\n"),
         (
             "import autogen_core\nprint(autogen_core.__version__)\n",
             "import teams.core, teams\nprint(teams.__version__)\n",

@@ -50,6 +50,11 @@ def test_a_name_says_what_to_use_instead():
         ("from teams.conversable import config_list_from_models", "a list of dicts"),
         ("from teams.conversable.agentchat.contrib.rag import Rag", "teams.conversable itself"),
         ("from teams.conversable.coding import MarkdownCodeExtractor", "teams.code_executors"),
+        ("from teams.conversable.llm_config import LLMConfigEntry", "a dict as llm_config"),
+        ("from teams.conversable.function_utils import serialize_to_str", "register_function"),
+        ("from teams.conversable.fast_depends import inject", "register_function"),
+        ("from teams.conversable.import_utils import patch_object", "a function of your own"),
+        ("from teams.conversable.version import __version__", "teams.__version__"),
     ],
 )
 def test_a_name_of_ag2_says_what_to_use_instead(way: str, instead: str):
