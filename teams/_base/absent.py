@@ -42,7 +42,7 @@ _OF_AG2: Mapping[str, str] = {
     "teams.tools.mcp": "mcp",
     "the team GraphFlow": "graph_utils",
 }
-"""What to use instead of which modules of AG2, where its programs find the rest."""
+"""Modules of AG2, where its programs find the rest, by what to use instead."""
 
 MODULES: Mapping[str, str] = {
     "teams.code_executors.azure": "DockerJupyterCodeExecutor, which takes any Jupyter server",

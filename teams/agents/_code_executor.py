@@ -261,11 +261,15 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         turn = self._turn
         if turn is None or turn.phase != "run":
             turn = CodeTurnRecord()
-        path = (*AGENT_PATH.get(), self.name)
         run = CodeRun(
-            turn, code_blocks, path, self._code_executor, self._approval_func, self._model_context
+            turn,
+            code_blocks,
+            (*AGENT_PATH.get(), self.name),
+            lambda blocks: self._code_executor.execute_code_blocks(blocks, cancellation_token),
+            self._model_context.get_messages,
+            self._approval_func,
         )
-        return await run_bounded(run.result(cancellation_token))
+        return await run_bounded(run.result())
 
     async def _find_code(self, turn: CodeTurnRecord, new: Sequence[BaseChatMessage]) -> None:
         turn.blocks = await self.extract_code_blocks_from_messages(new)

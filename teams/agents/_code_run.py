@@ -9,7 +9,6 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel
 
-from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock, CodeResult
 from teams._base.construct import new_id
 from teams._base.fences import fenced_blocks
@@ -20,7 +19,6 @@ from teams._base.threads import in_daemon_thread, is_async
 from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseChatMessage, as_chat_message
-from teams._run.merge import is_being_cancelled, while_left
 from teams._run.run import (
     ApprovalFuncType,
     ApprovalRequest,
@@ -30,10 +28,10 @@ from teams._run.run import (
     run_call,
 )
 from teams._tools.workbench import TextResultContent, ToolResult, text_result
-from teams.code_executors._base import EXECUTE_CODE, CodeExecutor
+from teams.agents._tool_batch import run_once
+from teams.code_executors._base import EXECUTE_CODE
 from teams.code_executors._cell import pictures_of
-from teams.model_context._contexts import ChatCompletionContext
-from teams.models._conversation import OUTCOME_UNKNOWN
+from teams.models._types import LLMMessage
 
 CodePhase = Literal["write", "run", "consider", "reflect", "done"]
 
@@ -125,11 +123,14 @@ class CodeRun:
     """
 
     turn: CodeTurnRecord
-    blocks: list[CodeBlock]
+    blocks: Sequence[CodeBlock]
     agent: tuple[str, ...]
-    executor: CodeExecutor
-    approval_func: ApprovalFuncType | None
-    context: ChatCompletionContext
+    execute: Callable[[list[CodeBlock]], Awaitable[CodeResult]]
+    context: Callable[[], Awaitable[list[LLMMessage]]]
+    """The messages that the approval is given."""
+    approval_func: ApprovalFuncType | None = None
+    journal: Callable[[bool], None] | None = None
+    """Is told that the execution has begun, or is as if it never had."""
 
     @property
     def call(self) -> ToolCall:
@@ -144,22 +145,25 @@ class CodeRun:
             begun=self.turn.begun,
         )
 
-    async def result(self, token: CancellationToken) -> CodeResult:
+    async def result(self) -> CodeResult:
         """Result of the run, exit code 1 if refused. Raises InputRequired."""
         call = self.call
         ran: CodeResult | None = None
 
         async def execute(allowed: ToolCall) -> ToolResult:
-            nonlocal ran
-            if call.begun and not allowed.idempotent:
-                return text_result(EXECUTE_CODE, OUTCOME_UNKNOWN, is_error=True)
             if (blocks := _blocks(allowed)) is None:
                 return text_result(EXECUTE_CODE, TOO_MUCH, is_error=True)
-            if (refusal := await self._refusal(blocks)) is not None:
+            is_new = allowed.idempotent or not allowed.begun
+            if is_new and (refusal := await self._refusal(blocks)) is not None:
                 return refusal
-            ran = await self._execute(blocks, token)
-            pictures, failed = pictures_of(ran), ran.exit_code != 0
-            return text_result(EXECUTE_CODE, ran.output, images=pictures, is_error=failed)
+
+            async def run() -> ToolResult:
+                nonlocal ran
+                ran = await self.execute(blocks)
+                pictures, failed = pictures_of(ran), ran.exit_code != 0
+                return text_result(EXECUTE_CODE, ran.output, images=pictures, is_error=failed)
+
+            return await run_once(allowed, run, self._note_begun)
 
         async def traced(allowed: ToolCall) -> ToolResult:
             return await trace_tool(allowed, execute(allowed))
@@ -177,22 +181,17 @@ class CodeRun:
             return CodeResult(exit_code=int(result.is_error), output=text)
         return replace(ran, output=text)
 
-    async def _execute(self, blocks: list[CodeBlock], token: CancellationToken) -> CodeResult:
-        await while_left()
-        self.turn.begun = True
-        try:
-            return await self.executor.execute_code_blocks(blocks, token)
-        except Exception:
-            if not is_being_cancelled():  # it has ended by itself
-                self.turn.begun = False
-            raise
+    def _note_begun(self, begun: bool) -> None:
+        self.turn.begun = begun
+        if self.journal is not None:
+            self.journal(begun)
 
     async def _refusal(self, blocks: Sequence[CodeBlock]) -> ToolResult | None:
         """The reason why the code may not run; None if approved."""
         approve = self.approval_func or current_hooks().approve_code
         if approve is None:
             return None
-        context = await self.context.get_messages()
+        context = await self.context()
         waiting: list[PendingInput] = []
         for position, block in enumerate(blocks):
             if position in self.turn.approved:

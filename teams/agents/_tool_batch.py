@@ -143,9 +143,8 @@ class ToolBatch:
             run = partial(self.tools.execute, allowed, token, produce)
             if allowed.idempotent or call.handoff:
                 return await trace_tool(allowed, run())
-            if call.begun:
-                return text_result(call.name, OUTCOME_UNKNOWN, is_error=True)
-            return await trace_tool(allowed, self._run_once(call, run))
+            once = run_once(allowed, run, partial(self._note_begun, call.key))
+            return await trace_tool(allowed, once)
 
         try:
             return await intercept_call(await self.tools.resolve(call), gate, execute)
@@ -159,18 +158,11 @@ class ToolBatch:
             # The tool's own doing: it ends the call, not the run.
             return text_result(call.name, "Error: the call was cancelled.", is_error=True)
 
-    async def _run_once(
-        self, call: ToolCall, run: Callable[[], Awaitable[ToolResult]]
-    ) -> ToolResult:
-        """The result of a call that, once cut off, never begins again."""
-        await while_left()
-        self.turn.begun[call.key] = None
-        try:
-            return await run()
-        except Exception:
-            if not is_being_cancelled():  # it has ended by itself, or asks a human
-                self.turn.begun.pop(call.key, None)
-            raise
+    def _note_begun(self, key: str, begun: bool) -> None:
+        if begun:
+            self.turn.begun[key] = None
+        else:
+            self.turn.begun.pop(key, None)
 
     async def _earlier_calls(self, call: ToolCall, sequence: str) -> None:
         """Wait for earlier calls of the same tool or sequence."""
@@ -181,6 +173,22 @@ class ToolBatch:
             same = sequence and self.tools.traits(other.name).sequence == sequence
             if (same or other.name == call.name) and key in self._ended:
                 await self._ended[key].wait()
+
+
+async def run_once(
+    call: ToolCall, run: Callable[[], Awaitable[ToolResult]], note_begun: Callable[[bool], None]
+) -> ToolResult:
+    """The result of a call that, once cut off, never begins again."""
+    if call.begun and not call.idempotent:
+        return text_result(call.name, OUTCOME_UNKNOWN, is_error=True)
+    await while_left()
+    note_begun(True)
+    try:
+        return await run()
+    except Exception:
+        if not is_being_cancelled():  # it has ended by itself, or asks a human
+            note_begun(False)
+        raise
 
 
 async def intercept_call(

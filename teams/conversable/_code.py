@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -168,8 +168,7 @@ class CodeMixin(AgentState):
         if not mode.is_async:
             check_ungated(self)
         given = self._given(messages, sender)
-        work = partial(self._a_run_found, found)
-        gated = partial(run_code, self, found.blocks, given, work)
+        gated = partial(run_code, self, found.blocks, given, partial(self._a_run_found, found))
         return True, _reply(*await mode.call(partial(self._run_found, found), gated))
 
     generate_code_execution_reply, a_generate_code_execution_reply = forms(
@@ -209,7 +208,8 @@ class CodeMixin(AgentState):
                 result = executor.execute_code_blocks(found.blocks)
                 return result.exit_code, result.output
 
-    async def _a_run_found(self, found: FoundCode) -> tuple[int, str]:
+    async def _a_run_found(self, found: FoundCode, blocks: Sequence[Any]) -> tuple[int, str]:
+        found = replace(found, blocks=[*blocks])
         if isinstance(found.executor, CodeExecutor):
             return await _run_in(found.executor, found.blocks)
         token, ended, loop = CancellationToken(), asyncio.Event(), asyncio.get_running_loop()

@@ -3,90 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from teams._base.code import CodeBlock, CodeResult
 from teams._base.construct import new_id
 from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
-from teams._run.merge import is_being_cancelled, while_left
-from teams._run.run import ApprovalRequest, current_hooks
+from teams._run.run import current_hooks
 from teams._tools.base import NO_TRAITS, ToolTraits
 from teams._tools.workbench import ToolResult, text_result
-from teams.agents._tool_batch import ApprovalBarrier, intercept_call
-from teams.code_executors._base import EXECUTE_CODE
+from teams.agents._code_run import CodeRun, CodeTurnRecord
+from teams.agents._tool_batch import ApprovalBarrier, intercept_call, run_once
 from teams.conversable._journal import beside, current_scope, step
 from teams.conversable._messages import shown_content
 from teams.conversable._mode import ASYNC
+from teams.conversable._model_messages import model_messages, spread_tool_responses
 from teams.conversable._protocols import Message, Work
-from teams.models._conversation import OUTCOME_UNKNOWN
-from teams.models._types import UserMessage
+from teams.models._types import LLMMessage
 
 
-@dataclass(slots=True, eq=False)
-class _Gated:
-    """One call on its way through the gate."""
+class _Place:
+    """A call's place in the chat, and if it has begun before."""
 
-    agent: Any
-    name: str
-    arguments: str
-    call_id: str
-    known: bool
-    barrier: ApprovalBarrier
-    run: Callable[[ToolCall], Awaitable[tuple[Any, ToolResult]]]
-    """Does it; also returns what the chat gets of it."""
-    traits: ToolTraits = NO_TRAITS
-    schema: Mapping[str, object] | None = None
+    def __init__(self, agent: Any) -> None:
+        scope = self._scope = current_scope(ASYNC)
+        self.path = (*AGENT_PATH.get(), agent.name)
+        self.key = new_id() if scope is None else scope.journal.id + scope.path
+        self.begun = scope is not None and scope.path in scope.journal.begun
 
-    async def outcome(self) -> tuple[Any, ToolResult]:
-        """Result for the gate; before it the chat's own, if let pass."""
-        scope, path = current_scope(ASYNC), (*AGENT_PATH.get(), self.agent.name)
-        key = new_id() if scope is None else scope.journal.id + scope.path
-        begun = scope is not None and scope.path in scope.journal.begun
-        call = ToolCall(
-            key=key,
-            id=self.call_id or key,
-            name=self.name,
-            arguments=self.arguments,
-            agent=path,
-            idempotent=self.traits.idempotent,
-            read_only=self.traits.read_only,
-            own_output=self.traits.own_output,
-            asks=self.traits.asks,
-            server=self.traits.server,
-            known=self.known,
-            begun=begun,
-            schema=self.schema,
-        )
-        done: list[tuple[Any, ToolResult]] = []
+    def note_begun(self, begun: bool) -> None:
+        if self._scope is not None:
+            self._scope.journal.note_begun(self._scope.path, begun=begun)
 
-        async def execute(allowed: ToolCall) -> ToolResult:
-            if begun and not allowed.idempotent:
-                return text_result(call.name, OUTCOME_UNKNOWN, is_error=True)
-            await while_left()
-            if scope is not None:
-                scope.journal.note_begun(scope.path, begun=True)
-            try:
-                done.append(await self.run(allowed))
-            except Exception:
-                if scope is not None and not is_being_cancelled():
-                    scope.journal.note_begun(scope.path, begun=False)
-                raise
-            return done[0][1]
-
-        before = CURRENT_CALL.set(call), AGENT_PATH.set(path)
+    @contextmanager
+    def at(self, call: ToolCall) -> Generator[None]:
+        """Let the code inside know the call, and ask for it."""
+        before = CURRENT_CALL.set(call), AGENT_PATH.set(self.path)
         try:
-            result = await intercept_call(call, self.barrier, execute)
+            yield
         except InputRequired as required:
-            requests = required.pending(agent=path, request_id=key, call_id=call.id)
+            requests = required.pending(agent=self.path, request_id=self.key, call_id=call.id)
             raise InputRequired(requests=requests) from required
         finally:
             CURRENT_CALL.reset(before[0])
             AGENT_PATH.reset(before[1])
-        as_is = bool(done) and result is done[0][1]
-        return (done[0][0] if as_is else None), result
 
 
 async def run_calls(agent: Any, calls: Sequence[Message]) -> list[Message]:
@@ -102,29 +64,49 @@ async def run_calls(agent: Any, calls: Sequence[Message]) -> list[Message]:
 
 async def _run_call(agent: Any, call: Message, barrier: ApprovalBarrier) -> Any:
     function: Message = call.get("function") or {}
+    name = function.get("name", "")
     judged = False
-
-    async def run(allowed: ToolCall) -> tuple[Any, ToolResult]:
-        asked = {**function, "name": allowed.name, "arguments": allowed.arguments}
-        ok, result = await agent.a_execute_function(asked)
-        text = shown_content(result.get("content"))
-        return (ok, result), text_result(allowed.name, text, is_error=not ok)
 
     async def outcome() -> Any:
         nonlocal judged
-        judged, name = True, function.get("name", "")
-        arguments, known = function.get("arguments") or "", agent.can_execute_function(name)
-        tool = agent.function_map.get(name)
-        traits, schema = getattr(tool, "traits", NO_TRAITS), getattr(tool, "schema", None)
-        call_id = call.get("id") or ""
-        gated = _Gated(agent, name, arguments, call_id, known, barrier, run, traits, schema)
-        given, result = await gated.outcome()
+        judged, done = True, list[tuple[Any, ToolResult]]()
+        place, tool = _Place(agent), agent.function_map.get(name)
+        traits: ToolTraits = getattr(tool, "traits", NO_TRAITS)
+        asked = ToolCall(
+            key=place.key,
+            id=call.get("id") or place.key,
+            name=name,
+            arguments=function.get("arguments") or "",
+            agent=place.path,
+            idempotent=traits.idempotent,
+            read_only=traits.read_only,
+            own_output=traits.own_output,
+            asks=traits.asks,
+            server=traits.server,
+            known=agent.can_execute_function(name),
+            begun=place.begun,
+            schema=getattr(tool, "schema", None),
+        )
+
+        async def run(allowed: ToolCall) -> ToolResult:
+            given = {**function, "name": allowed.name, "arguments": allowed.arguments}
+            ok, result = await agent.a_execute_function(given)
+            text = shown_content(result.get("content"))
+            done.append(((ok, result), text_result(allowed.name, text, is_error=not ok)))
+            return done[0][1]
+
+        async def execute(allowed: ToolCall) -> ToolResult:
+            return await run_once(allowed, partial(run, allowed), place.note_begun)
+
+        with place.at(asked):
+            result = await intercept_call(asked, barrier, execute)
+        if done and result is done[0][1]:
+            return done[0][0]
         refused = {"name": name, "role": "function", "content": result.to_text()}
-        return given or (not result.is_error, refused)
+        return not result.is_error, refused
 
     try:
-        what = f"result of {function.get('name')!r}, called by {agent.name}"
-        return await step(ASYNC, what, [agent], outcome)
+        return await step(ASYNC, f"result of {name!r}, called by {agent.name}", [agent], outcome)
     finally:
         if not judged:
             barrier.decide()
@@ -134,37 +116,24 @@ async def run_code(
     agent: Any,
     blocks: Sequence[Any],
     messages: Sequence[Message],
-    work: Callable[[], Awaitable[tuple[int, str]]],
+    work: Callable[[Sequence[Any]], Awaitable[tuple[int, str]]],
 ) -> tuple[int, str]:
     """Exit code and output of a message's code, if it may run."""
+    place = _Place(agent)
+    written = [CodeBlock(each.code, each.language) for each in blocks]
 
-    async def run(allowed: ToolCall) -> tuple[Any, ToolResult]:
-        if (reason := await _refusal(blocks, messages)) is not None:
-            return (1, reason), text_result(EXECUTE_CODE, reason, is_error=True)
-        exit_code, output = await work()
-        return (exit_code, output), text_result(EXECUTE_CODE, output, is_error=exit_code != 0)
+    async def execute(allowed: list[CodeBlock]) -> CodeResult:
+        exit_code, output = await work(blocks if allowed == written else allowed)
+        return CodeResult(exit_code=exit_code, output=output)
 
-    written = [{"language": each.language, "code": each.code} for each in blocks]
-    arguments = json.dumps({"code_blocks": written})
-    gated = _Gated(agent, EXECUTE_CODE, arguments, "", True, ApprovalBarrier(1), run)
-    given, result = await gated.outcome()
-    return given or (int(result.is_error), result.to_text())
+    async def context() -> list[LLMMessage]:
+        return model_messages(spread_tool_responses(messages), images=False)
 
-
-async def _refusal(blocks: Sequence[Any], messages: Sequence[Message]) -> str | None:
-    approve = current_hooks().approve_code
-    if approve is None:
-        return None
-    context = [
-        UserMessage(content=shown_content(each.get("content")), source=each.get("name") or "user")
-        for each in messages
-    ]
-    for block in blocks:
-        answer = await approve(ApprovalRequest(code=block.code, context=[*context]))
-        if not answer.approved:
-            reason = f" The reason: {answer.reason}" if answer.reason else ""
-            return f"The execution of this code was not approved.{reason}"
-    return None
+    turn = CodeTurnRecord(key=place.key, begun=place.begun)
+    run = CodeRun(turn, written, place.path, execute, context, journal=place.note_begun)
+    with place.at(run.call):
+        result = await run.result()
+    return result.exit_code, result.output
 
 
 def check_ungated(agent: Any) -> None:

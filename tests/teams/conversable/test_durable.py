@@ -6,11 +6,14 @@ import asyncio
 import json
 from collections import Counter
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from teams._base.tool_call import LARGEST_ARGUMENTS
+from teams._run.run import NextCall
 from teams.agents import ApprovalRequest, ApprovalResponse
 from teams.base import ToolCall, run_hooks
 from teams.conversable import ChatTaskResult, ConversableAgent, ConversableChat, ConversableQueue
@@ -406,6 +409,28 @@ async def test_refused_code_is_a_text_and_does_not_run(tmp_path: Path):
     text = result.messages[-1].to_text()
     assert "exitcode: 1" in text
     assert "not approved. The reason: too loud" in text
+    assert files(tmp_path) == []
+
+
+async def test_code_that_was_changed_before_it_was_let_pass_is_what_runs(tmp_path: Path):
+    async def change(call: ToolCall, proceed: NextCall) -> ToolResult:
+        return await proceed(replace(call, arguments=call.arguments.replace("rm", "echo")))
+
+    config = {"work_dir": str(tmp_path), "use_docker": False}
+    (tmp_path / "kept.txt").touch()
+    al, bo = saying("al"), agent("bo", code_execution_config=config)
+    with run_hooks(intercept=change):
+        result = await ConversableChat(al, bo, max_turns=1).run(task="```sh\nrm kept.txt\n```")
+    assert "kept.txt" in result.messages[-1].to_text()
+    assert (tmp_path / "kept.txt").exists()
+
+
+async def test_code_of_no_end_is_not_run(tmp_path: Path):
+    config = {"work_dir": str(tmp_path), "use_docker": False}
+    al, bo = saying("al"), agent("bo", code_execution_config=config)
+    task = f"```sh\ntouch ran.txt\n# {'x' * LARGEST_ARGUMENTS}\n```"
+    result = await ConversableChat(al, bo, max_turns=1).run(task=task)
+    assert "too much code" in result.messages[-1].to_text()
     assert files(tmp_path) == []
 
 
