@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
 from teams._base.extras import needs_extra
+from teams.cache_store._base import CacheStore
 
 
 @runtime_checkable
@@ -42,3 +43,18 @@ class Cache:
         with needs_extra("A cache on disk needs", "diskcache"):
             from diskcache import Cache as Folder  # pyright: ignore[reportMissingTypeStubs]
         return Folder(str(Path(cache_path_root, str(cache_seed))))
+
+
+class CacheAsStore(CacheStore[object]):
+    """A cache as a store, which opens it for each access."""
+
+    def __init__(self, cache: AbstractCache) -> None:
+        self._cache = cache
+
+    def get(self, key: str, default: object = None) -> object:
+        with self._cache as opened:
+            return opened.get(key, default)
+
+    def set(self, key: str, value: object) -> None:
+        with self._cache as opened:
+            opened.set(key, value)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from teams._base.threads import in_daemon_thread, is_async
-from teams.conversable._cache import AbstractCache, Cache
+from teams.conversable._cache import Cache, CacheAsStore
 from teams.conversable._facade import run_to_end
 from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import ModelCall, merge_entries
@@ -17,7 +18,9 @@ from teams.conversable._model_messages import fill_templates
 from teams.conversable._protocols import Function, Given, Settings
 from teams.conversable._providers import ProviderClient
 from teams.conversable._usage import COUNTED, Summary, add_usage, parse_price, print_usage
+from teams.models._course import UNAVAILABLE, Rest, resting_last
 from teams.models._errors import ModelError, ModelRefused, ModelTimeout
+from teams.models.cache import KeptAnswers
 
 logger = logging.getLogger("teams")
 
@@ -48,10 +51,11 @@ class ModelClient(Protocol):
         ...
 
 
-class _Entry:
+class _Entry(Rest):
     """One entry of the config list and its client."""
 
     def __init__(self, settings: Settings) -> None:
+        super().__init__()
         self.settings = settings
         self.custom: str | None = settings.get("model_client_cls")
         self.client: Any = None
@@ -78,7 +82,9 @@ class OpenAIWrapper:
     """Asks the models of a config list, in order until one answers.
 
     A model that fails leads to the next one; the last one's error is raised, a timeout as
-    TimeoutError, and an answer that was withheld by a content filter at once. Usage is summed up
+    TimeoutError, and an answer that was withheld by a content filter at once. One that is not
+    available rests, as those of a FallbackChatCompletionClient, and is asked last meanwhile. A
+    cache that fails is logged, and costs no answer. Usage is summed up
     without (`actual_usage_summary`) and with answers out of a cache (`total_usage_summary`).
     """
 
@@ -136,45 +142,50 @@ class OpenAIWrapper:
         """
         self._check_registered()
         config = {key: value for key, value in config.items() if value is not None}
-        last = len(self._entries) - 1
-        for index, entry in enumerate(self._entries):
-            call = _call(entry, config)
+        entries = resting_last(self._entries, time.monotonic())
+        for entry in entries:
+            call, is_last = _call(entry, config), entry is entries[-1]
             try:
                 response = await self._answer(mode, entry, call)
             except ModelRefused:
                 raise
             except Exception as error:
-                if not isinstance(error, ModelError) and not entry.custom:
-                    raise
-                if index == last and isinstance(error, ModelTimeout):
-                    raise TimeoutError(str(error)) from error
-                if index == last:
-                    raise
-                logger.warning("Entry %d of the config_list failed: %s", index, error)
+                self._check_passing(entry, error, is_last=is_last)
                 continue
+            entry.recover()
             passed = _passes(call, response)
             with suppress(AttributeError, ValueError):
-                response.config_id, response.pass_filter = index, passed
-            if passed or index == last:
+                response.config_id, response.pass_filter = self._entries.index(entry), passed
+            if passed or is_last:
                 return response
         raise ValueError("The config_list is empty.")
 
     create, a_create = forms(_create)
 
+    def _check_passing(self, entry: _Entry, error: Exception, *, is_last: bool) -> None:
+        """Raise the error, unless the next entry is asked."""
+        if isinstance(error, UNAVAILABLE):
+            entry.rest(error, time.monotonic())
+        elif not isinstance(error, ModelError) and not entry.custom:
+            raise error
+        if is_last and isinstance(error, ModelTimeout):
+            raise TimeoutError(str(error)) from error
+        if is_last:
+            raise error
+        number = self._entries.index(entry)
+        logger.warning("Entry %d of the config_list failed: %s", number, error)
+
     async def _answer(self, mode: Mode, entry: _Entry, call: ModelCall) -> Any:
         """The response, out of the cache if it is there; counted."""
-        cache = _cache(call)
-        response, key = None, "" if cache is None else call.cache_key()
-        if cache is not None:
-            with cache as opened:
-                response = opened.get(key, None)
+        kept = _kept(call)
+        key = "" if kept is None else call.cache_key()
+        response = None if kept is None else await kept.load(key)
         if response is None:
             response = await entry.ask(mode, call)
             usage = entry.client.get_usage(response)
             self.actual_usage_summary = add_usage(self.actual_usage_summary, usage)
-            if cache is not None:
-                with cache as opened:
-                    opened.set(key, response)
+            if kept is not None:
+                await kept.keep(key, response)
         usage = entry.client.get_usage(response)
         self.total_usage_summary = add_usage(self.total_usage_summary, usage)
         return response
@@ -198,10 +209,12 @@ def _call(entry: _Entry, config: Given) -> ModelCall:
     return ModelCall(settings)
 
 
-def _cache(call: ModelCall) -> AbstractCache | None:
-    """The chat's cache, or that of the entry's seed."""
-    given, seed = call.settings.get("cache"), call.settings.get("cache_seed")
-    return given if given is not None or seed is None else Cache.disk(seed)
+def _kept(call: ModelCall) -> KeptAnswers[Any] | None:
+    """The answers in the chat's cache, or in the seed's."""
+    cache, seed = call.settings.get("cache"), call.settings.get("cache_seed")
+    if cache is None and seed is not None:
+        cache = Cache.disk(seed)
+    return None if cache is None else KeptAnswers(CacheAsStore(cache))
 
 
 def _passes(call: ModelCall, response: Any) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from teams._base.cancellation import CancellationToken, run_cancellable
 from teams.models._client import ChatCompletionClient
@@ -38,12 +38,10 @@ UNAVAILABLE = (
 logger = logging.getLogger("teams")
 
 
-@dataclass(slots=True, eq=False)
-class Member:
-    """A model and its rest."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class Rest:
+    """The rest of a model that has failed."""
 
-    client: ChatCompletionClient
-    name: str
     rests_until: float = 0.0
     failures: int = 0
     because: type[ModelError] = ModelError
@@ -60,6 +58,26 @@ class Member:
         self.rests_until = now + min(pause if asked is None else asked, LONGEST_REST)
         self.because = type(error)
         return is_new
+
+    def recover(self) -> None:
+        """Be asked as before."""
+        self.failures, self.rests_until = 0, 0.0
+
+
+@dataclass(slots=True, eq=False)
+class Member(Rest):
+    """A model, and its rest."""
+
+    client: ChatCompletionClient
+    name: str
+
+
+RestT = TypeVar("RestT", bound=Rest)
+
+
+def resting_last(models: Iterable[RestT], now: float) -> list[RestT]:
+    """The models in their order, those at rest after the others."""
+    return sorted(models, key=lambda each: each.rests_until > now)
 
 
 class Course:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from functools import cached_property, partial
-from typing import Annotated, Any, TypeAlias, TypeVar, Unpack, cast
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
@@ -26,11 +26,37 @@ CHAT_CACHE_VALUE_TYPE: TypeAlias = CreateResult | list[str | CreateResult]
 """A cached value: an answer, or the pieces of a streamed one with the whole as the last."""
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 STORE_SECONDS = 10.0
 """Deadline of a store that asks a server."""
 
 logger = logging.getLogger("teams")
+
+
+class KeptAnswers(Generic[T]):
+    """Answers in a store, whose failures are logged."""
+
+    def __init__(self, store: CacheStore[T]) -> None:
+        self._store = store
+
+    async def load(self, key: str) -> T | None:
+        """The answer under the key, if the store has it."""
+        return await self._ask(partial(self._store.get, key), "read")
+
+    async def keep(self, key: str, answer: T) -> None:
+        """Keep an answer under the key."""
+        await self._ask(partial(self._store.set, key, answer), "written")
+
+    async def _ask(self, ask: Callable[[], R], what: str) -> R | None:
+        try:
+            if not self._store.waits:
+                return ask()
+            async with asyncio.timeout(STORE_SECONDS):
+                return await in_daemon_thread(ask, name="cache of model answers")
+        except Exception as error:
+            logger.warning("The cache of model answers could not be %s: %r", what, error)
+            return None
 
 
 class ChatCompletionCacheConfig(BaseModel, defer_build=True):
@@ -57,17 +83,18 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         store: CacheStore[CHAT_CACHE_VALUE_TYPE] | None = None,
     ) -> None:
         self._client = client
-        self._store = store if store is not None else InMemoryStore[CHAT_CACHE_VALUE_TYPE]()
+        self._store = InMemoryStore[CHAT_CACHE_VALUE_TYPE]() if store is None else store
+        self._kept = KeptAnswers(self._store)
         self._saved = RequestUsage(prompt_tokens=0, completion_tokens=0)
 
     @override
     async def create(self, messages: Sequence[LLMMessage], **asked: Unpack[Asking]) -> CreateResult:
         """The remembered answer, or the client's."""
         key = self._key(messages, asked)
-        if (found := await self._load_value(key)) is not None:
+        if (found := pieces_of(await self._kept.load(key))) is not None:
             return self._count_usage(found[-1])
         result = await self._client.create(messages, **asked)
-        await self._store_value(key, result)
+        await self._kept.keep(key, result)
         return result
 
     @override
@@ -76,7 +103,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the stored answer's pieces, or the client's; complete answers are stored."""
         key = self._key(messages, asked)
-        if (found := await self._load_value(key)) is not None:
+        if (found := pieces_of(await self._kept.load(key))) is not None:
             *pieces, result = found
             for piece in pieces:
                 yield piece
@@ -88,7 +115,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
             async for piece in stream:
                 pieces.append(piece)
                 if isinstance(piece, CreateResult):
-                    await self._store_value(key, pieces)
+                    await self._kept.keep(key, pieces)
                 yield piece
 
     @override
@@ -132,25 +159,6 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
     @override
     def model_info(self) -> ModelInfo:
         return self._client.model_info
-
-    async def _load_value(self, key: str) -> list[str | CreateResult] | None:
-        try:
-            return pieces_of(await self._ask_store(partial(self._store.get, key)))
-        except Exception as error:
-            logger.warning("The cache of model answers could not be read: %r", error)
-            return None
-
-    async def _store_value(self, key: str, value: CHAT_CACHE_VALUE_TYPE) -> None:
-        try:
-            await self._ask_store(partial(self._store.set, key, value))
-        except Exception as error:
-            logger.warning("An answer could not be kept in the cache: %r", error)
-
-    async def _ask_store(self, ask: Callable[[], T]) -> T:
-        if not self._store.waits:
-            return ask()
-        async with asyncio.timeout(STORE_SECONDS):
-            return await in_daemon_thread(ask, name="cache of model answers")
 
     def _count_usage(self, result: str | CreateResult) -> CreateResult:
         found = cast("CreateResult", result)

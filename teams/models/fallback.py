@@ -16,7 +16,7 @@ from teams._components.component import Component, ComponentModel
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import MODEL_WATCH, Asking, ChatCompletionClient
-from teams.models._course import Course, Member
+from teams.models._course import Course, Member, resting_last
 from teams.models._errors import BadAnswer, ModelError
 from teams.models._outgoing import lacking
 from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage
@@ -206,15 +206,14 @@ class FallbackChatCompletionClient(
         first, *others = self._members
         needs = messages, asked.get("tools", ()), asked.get("json_output")
         able = [first, *(each for each in others if not lacking(each.client.model_info, *needs))]
-        now = self._clock()
-        in_order = sorted(able, key=lambda each: each.rests_until > now)
+        in_order = resting_last(able, self._clock())
         return Course(
             in_order, self._attempts, self._max_wait, clock=self._clock, sleep=self._sleep
         )
 
     def _answered(self, course: Course, result: CreateResult) -> CreateResult:
         member, first = course.member, self._members[0]
-        member.failures, member.rests_until = 0, 0.0
+        member.recover()
         self._total += result.usage
         if not result.cached:
             self._actual += result.usage

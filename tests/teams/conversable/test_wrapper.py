@@ -83,6 +83,24 @@ class Custom:
     made: "Custom"
 
 
+class Broken:
+    """A cache whose disk is full."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        raise OSError("No space left on device")
+
+    set = get
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> "Broken":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 class Shelf:
     """A cache in memory that counts its visits."""
 
@@ -304,6 +322,21 @@ def test_an_error_leads_to_the_next_entry(
 def test_a_missing_key_leads_to_the_next_entry(server: FakeOpenAI) -> None:
     server.script(Reply(text="hi"))
     assert said(wrapper(server, {"api_key": None, "base_url": None}, {})) == "hi"
+
+
+def test_a_model_that_is_not_available_rests_and_is_asked_last(server: FakeOpenAI) -> None:
+    server.models |= {"o3"}
+    server.script(DOWN, Reply(text="one"), Reply(text="two"), DOWN, Reply(text="three"))
+    asked = wrapper(server, {}, {"model": "o3"})
+    assert [said(asked) for _ in range(3)] == ["one", "two", "three"]
+    assert [each.body["model"] for each in server.requests] == ["gpt-4o", *["o3"] * 3, "gpt-4o"]
+
+
+def test_a_request_that_one_model_does_not_take_is_no_reason_to_rest(server: FakeOpenAI) -> None:
+    server.script(Fail(status=400, message="Not so."), Reply(text="one"), Reply(text="two"))
+    asked = wrapper(server, {"price": 1}, {})
+    said(asked)
+    assert asked.create(messages=HELLO).config_id == 0
 
 
 def test_the_last_error_is_raised(server: FakeOpenAI) -> None:
@@ -541,3 +574,11 @@ def test_a_custom_clients_cost_that_is_none_reads_as_0(claim: Any) -> None:
     assert said(asked) == "hi"
     assert asked.total_usage_summary is not None
     assert asked.total_usage_summary["total_cost"] == 0
+
+
+def test_a_cache_that_fails_costs_no_answer(
+    server: FakeOpenAI, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.script(Reply(text="hi"))
+    assert said(wrapper(server), cache=Broken()) == "hi"
+    assert "No space left" in caplog.text
