@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import cast
 
 from adapters.slack.connection.payload import (
     Payload,
@@ -38,53 +38,18 @@ _CELL = " | "
 _STYLES = (("code", "`"), ("strike", "~"), ("italic", "_"), ("bold", "*"))
 
 
-class _Kind(NamedTuple):
-    """Fields of a kind in their order, and how they are shown."""
-
-    fields: tuple[str, ...]
-    between: str = "\n"
-    before: str = ""
-    after: str = ""
-
-
-_KINDS: Mapping[str, _Kind] = {
-    "": _Kind(("text", "description")),  # composition objects, which name no type
-    "alert": _Kind(("text",)),
-    "auth_provider": _Kind(("name", "description")),
-    "card": _Kind(("title", "subtitle", "body", "actions")),
-    "carousel": _Kind(("elements",)),
-    "container": _Kind(("title", "rich_text_title", "subtitle", "child_blocks")),
-    "data_table": _Kind(("caption", "rows")),
-    "data_visualization": _Kind(("title",), before="(chart: ", after=")"),
-    "divider": _Kind(()),
-    "feedback_buttons": _Kind(("positive_button", "negative_button"), " "),
-    "header": _Kind(("text",)),
-    "image": _Kind(("title", "alt_text"), ": ", "(image: ", ")"),
-    "input": _Kind(("label",)),
-    "overflow": _Kind(("options",), before="[", after="]"),
-    "plain_text": _Kind(("text",)),
-    "plan": _Kind(("title", "tasks")),
-    "raw_number": _Kind(("text", "value"), " "),
-    "raw_text": _Kind(("text",)),
-    "rich_text": _Kind(("elements",)),
-    "section": _Kind(("text", "fields", "accessory")),
-    "table": _Kind(("rows",)),
-    "task_card": _Kind(("title", "details", "output", "sources")),
-    "url": _Kind(("text", "url"), ": "),
-    "video": _Kind(("title", "description", "alt_text"), ": ", "(video: ", ")"),
-    **dict.fromkeys(("actions", "context", "context_actions"), _Kind(("elements",), " ")),
-    **dict.fromkeys(
-        ("button", "icon_button", "workflow_button"), _Kind(("text",), before="[", after="]")
-    ),
-    **dict.fromkeys(("checkboxes", "radio_buttons"), _Kind(("options",))),
-    **{
-        f"{many}{what}_select": _Kind(("placeholder",), before="[", after="]")
-        for many in ("", "multi_")
-        for what in ("channels", "conversations", "external", "static", "users")
-    },
-    **dict.fromkeys(("datepicker", "timepicker"), _Kind(("placeholder",), before="[", after="]")),
-    "datetimepicker": _Kind(()),
-}
+_FIELDS = (
+    *("title", "rich_text_title", "subtitle", "text", "name", "caption", "label", "description"),
+    *("call", "v1", "body", "details", "output", "fields", "rows", "elements", "options", "tasks"),
+    *("child_blocks", "positive_button", "negative_button", "actions", "accessory", "sources"),
+    "alt_text",
+)
+"""Fields that people see, in their order, whatever the kind of block or element."""
+_MENUS = ("_select", "picker")
+_ONLY = {"raw_number": ("text", "value"), "url": ("text", "url")}
+_BUTTONS = ("button", "overflow", *_MENUS)
+_FRAMES = {"image": "image", "video": "video", "data_visualization": "chart", "call": "call"}
+_IN_A_ROW = {"actions", "context", "context_actions", "feedback_buttons"}
 
 
 @dataclass(slots=True)
@@ -143,7 +108,7 @@ class BlockReader:
     def _part(self, part: Payload, depth: int) -> str:
         if not self._has_left(depth):
             return ""
-        kind, found = text_at(part, "type"), ""
+        kind, found, noted = text_at(part, "type"), "", len(self.unread)
         match kind:
             case "mrkdwn" | "markdown":
                 found = text_at(part, "text")
@@ -151,18 +116,22 @@ class BlockReader:
                 found = _framed(kind, text_at(part, "language"), self._inline(part))
             case "rich_text_list":
                 found = self._list(part, depth)
-            case "call":
-                found = f"(call: {literal(text_at(part, 'call', 'v1', 'name'))})"
-            case _ if (known := _KINDS.get(kind)) is not None:
-                found = self._known(part, known, depth)
             case _:
-                self.leave_out(UnreadPart(what="a block of the kind", name=kind[:40]))
+                found = self._fields(part, kind, depth)
+        is_known = kind in ("divider", "rich_text", "section")
+        if not (found or depth or is_known or len(self.unread) > noted):
+            self.leave_out(UnreadPart(what="a block of the kind", name=kind[:40]))
         return found
 
-    def _known(self, part: Payload, kind: _Kind, depth: int) -> str:
-        texts = [self._value(part.get(name), kind.between, depth + 1) for name in kind.fields]
-        text = kind.between.join(filter(None, dict.fromkeys(texts)))
-        return f"{kind.before}{text}{kind.after}" if text else ""
+    def _fields(self, part: Payload, kind: str, depth: int) -> str:
+        names = ("placeholder",) if kind.endswith(_MENUS) else _ONLY.get(kind, _FIELDS)
+        frame = _FRAMES.get(kind)
+        between = " " if kind in _IN_A_ROW else ": " if frame or kind == "url" else "\n"
+        texts = [self._value(part[name], between, depth + 1) for name in names if name in part]
+        text = between.join(filter(None, dict.fromkeys(texts)))
+        if text and frame:
+            return f"({frame}: {text})"
+        return f"[{text}]" if text and kind.endswith(_BUTTONS) else text
 
     def _value(self, value: object, between: str, depth: int) -> str:
         """A field's text; a list in a list is a row."""

@@ -69,7 +69,7 @@ def test_an_id_that_is_none_makes_no_mark() -> None:
         ({"type": "table", "rows": [["x", [{"type": "raw_text", "text": 3}]], "y"]}, "x | 3\ny"),
         ({"type": "rich_text", "elements": {"type": "rich_text_section"}}, ""),
         ({"type": ["x"]}, ""),
-        ({"type": "call", "call": "x"}, "(call: )"),
+        ({"type": "call", "call": "x"}, "(call: x)"),
         ({"type": "actions", "elements": [None, True, {"type": "button", "text": None}]}, ""),
     ],
 )
@@ -77,3 +77,14 @@ def test_a_block_of_another_shape_is_read_as_far_as_it_goes(
     block: dict[str, Any], text: str
 ) -> None:
     assert read(block)[0] == text
+
+
+def test_a_block_of_a_kind_to_come_is_read_by_the_names_of_its_fields() -> None:
+    block = {
+        "type": "hologram",
+        "title": {"type": "plain_text", "text": "Earth"},
+        "elements": [{"type": "mrkdwn", "text": "*seen* from <@U2>"}],
+        "action_id": "x",
+        "value": "hidden",
+    }
+    assert read(block) == ("Earth\n*seen* from @Bob", [])
