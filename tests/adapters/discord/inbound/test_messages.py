@@ -550,3 +550,74 @@ async def test_a_muted_thread_is_silent_until_it_is_unmuted(
         assert gateway.vitals.ignored["not addressed"] == 1
     assert "to alice alone" not in str(model.requests)
     assert "three" in str(model.messages())
+
+
+WAVE = {"id": "1", "name": "Wave", "format_type": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "stickers"), [("{bot}", []), ("{bot} , ", []), ("{bot}", [WAVE]), ("", [WAVE])]
+)
+async def test_who_says_nothing_is_told_what_can_be_said(
+    discord: DiscordSimulator, tmp_path: Path, text: str, stickers: list[dict[str, object]]
+) -> None:
+    alice, model = discord.person("alice"), ScriptedModel("Hm.")
+    channel = discord.channel("general") if text else alice.direct
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        said = text.format(bot=discord.bot.mention)
+        asked = await alice.says(channel, said, sticker_items=stickers)
+        await discord.until(lambda: bot_texts(discord, channel))
+        await wait_delivered(gateway)
+    [reply] = bot_messages(discord, channel)
+    assert "/stop" in reply.content
+    assert reply.referenced is asked
+    assert model.requests == []
+
+
+async def test_a_sticker_among_others_asks_nobody(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel("Yes.", "Fine.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.mentions(general, "hello")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        thread = thread_of(asked)
+        await alice.says(thread, sticker_items=[WAVE])
+        await alice.says(thread, "and now", sticker_items=[WAVE])
+        await discord.until(lambda: len(bot_texts(discord, thread)) == 2)
+        await wait_delivered(gateway)
+    assert len(model.requests) == 2
+    assert "".join(model.texts(1)).count("(sticker: Wave)") == 1
+
+
+async def test_a_sticker_in_reply_to_the_team_is_an_answer(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, model = discord.person("alice"), ScriptedModel("Shall I?", "Then I do.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(alice.direct, "hello")
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        [asked] = bot_messages(discord, alice.direct)
+        await alice.says(alice.direct, sticker_items=[WAVE], reply_to=asked)
+        await discord.until(lambda: len(bot_texts(discord, alice.direct)) == 2)
+        await wait_delivered(gateway)
+    assert "(sticker: Wave)" in "".join(model.texts(1))
+
+
+async def test_a_bare_mention_asks_about_what_it_points_at(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel("One.", "Two.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        claim = await alice.says(general, "the moon is cheese")
+        asked = await alice.says(general, discord.bot.mention, reply_to=claim)
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        thread = await alice.starts_thread(claim, "moon")
+        await alice.says(thread, "who eats it?")
+        await alice.says(thread, discord.bot.mention)
+        await discord.until(lambda: bot_texts(discord, thread))
+        await wait_delivered(gateway)
+    assert "the moon is cheese" in "".join(model.texts(0))
+    assert "who eats it?" in "".join(model.texts(1))
