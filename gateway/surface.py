@@ -38,6 +38,10 @@ not write there.
 """
 
 
+MODERATED = "The automatic moderation of this place refused it."
+"""Text of a CallRejected that people are to be told."""
+
+
 class RateLimited(GatewayError):
     """The platform refused it for now.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
+from adapters.discord.config import required_permissions
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.connection import Connection, make_client, make_intents
 from adapters.discord.connection.event_queue import EventQueue
@@ -155,6 +156,7 @@ class _Bot:
         """It was not looked yet at servers of which an earlier session told."""
         self._gate = IdentifyGate(host, rest, self._start_task)
         self._cache = Cache(lambda: self._shards, rest, me.user)
+        rest.explain = lambda channel: self._cache.refusal(channel, required_permissions(config))
         self._targets = MessageTargets(rest, config.threads, host, self._hears_all)
         self._channels = Channels(rest, self._cache.channel)
         files = Files(rest, config.api_url, lambda: host.largest_file)

@@ -32,6 +32,17 @@ IDS = {
 """Discord's ids, by the keys of a route; there are no user groups."""
 
 
+PERMISSIONS: Mapping[str, int] = {
+    "View Channels": 1 << 10,
+    "Send Messages": 1 << 11,
+    "Attach Files": 1 << 15,
+    "Read Message History": 1 << 16,
+    "Send Messages in Threads": 1 << 38,
+}
+PUBLIC, PRIVATE = ("Create Public Threads", 1 << 35), ("Create Private Threads", 1 << 36)
+WEBHOOKS = ("Manage Webhooks", 1 << 29)
+
+
 class Config(Section):
     """The bot, as the Discord developer portal knows it."""
 
@@ -92,3 +103,15 @@ class Config(Section):
     def api_address(self) -> str:
         """The address of Discord's REST API."""
         return self.api_url
+
+
+def required_permissions(config: Config) -> dict[str, int]:
+    """Permissions that the bot needs, by Discord's names."""
+    wanted = dict(PERMISSIONS)
+    if config.threads == "public":
+        wanted |= [PUBLIC]
+    elif config.threads == "private":
+        wanted |= [PRIVATE]
+    if config.webhooks:
+        wanted |= [WEBHOOKS]
+    return wanted

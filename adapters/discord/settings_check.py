@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.discord.config import Config
+from adapters.discord.config import Config, required_permissions
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import CheckResult
@@ -23,34 +23,12 @@ CONVERSATION_TYPES = (0, 5, 15, 16)
 """Types of channels with messages or threads of people: text, announcement, forum, media."""
 SHOWN_CHANNELS = 5
 
-PERMISSIONS: Mapping[str, int] = {
-    "View Channels": 1 << 10,
-    "Send Messages": 1 << 11,
-    "Attach Files": 1 << 15,
-    "Read Message History": 1 << 16,
-    "Send Messages in Threads": 1 << 38,
-}
 PUBLIC_BOT = (
     "anybody can add this bot to a server of their own. In the developer portal, set the Install "
     'Link to "None" on the page "Installation", then switch off Public Bot on the page "Bot"'
 )
 
-PUBLIC, PRIVATE = ("Create Public Threads", 1 << 35), ("Create Private Threads", 1 << 36)
-WEBHOOKS = ("Manage Webhooks", 1 << 29)
-
 Payload = Mapping[str, Any]
-
-
-def required_permissions(config: Config) -> dict[str, int]:
-    """Permissions that the bot needs, by Discord's names."""
-    wanted = dict(PERMISSIONS)
-    if config.threads == "public":
-        wanted |= [PUBLIC]
-    elif config.threads == "private":
-        wanted |= [PRIVATE]
-    if config.webhooks:
-        wanted |= [WEBHOOKS]
-    return wanted
 
 
 def invite_link(config: Config, application: str) -> str:

@@ -46,6 +46,7 @@ from gateway.render.sanitize import label
 from gateway.sessions.tracing import TRACES, DeliveryTrace
 from gateway.surface import (
     AT_WORK,
+    MODERATED,
     CallRejected,
     Card,
     Content,
@@ -494,6 +495,8 @@ class Writer:
                 what = "A file" if len(files) == 1 else f"{len(files)} files"
             case _:
                 what = "A part of this answer"
-        line = Line(text=f"{what} could not be shown here; see the log.", level="warning")
+        moderated = step.row is not None and step.row.reason == MODERATED
+        why = f": {MODERATED}" if moderated else "; see the log."
+        line = Line(text=f"{what} could not be shown here{why}", level="warning")
         self._view.add_line_after(step.item, id, line)
         self._changed.set()

@@ -6,7 +6,7 @@ another node; what is needed of such a server is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -114,6 +114,17 @@ class Cache:
             return True
         allowed = found.permissions_for(me)
         return bool(allowed.view_channel and allowed.read_message_history)
+
+    def refusal(self, channel: str, wanted: Mapping[str, int]) -> str:
+        """The place of a refused call, and the permissions that the bot lacks there."""
+        found = self._told_channel(channel)
+        me = getattr(getattr(found, "guild", None), "me", None)
+        if me is None:
+            return f" in channel {channel}"
+        allowed = found.permissions_for(me).value
+        lacking = ", ".join(name for name, bit in wanted.items() if not allowed & bit)
+        name = (getattr(found, "parent", None) or found).name  # people's words name a thread
+        return f" in #{name}{f', where the bot lacks {lacking}' if lacking else ''}"
 
     def _told_channel(self, channel: str) -> Any:
         for client in self._shards().clients:

@@ -24,6 +24,7 @@ from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
 from gateway.base.proxy_connector import NOT_SENT, failure, platform_session
 from gateway.surface import (
+    MODERATED,
     CallRejected,
     Obstacle,
     OutcomeUnknown,
@@ -53,6 +54,10 @@ UNKNOWN_MESSAGE = 10008
 THREAD_ARCHIVED = 50083
 THREAD_EXISTS = 160004
 OLD_MESSAGE_EDITS = 30046
+MESSAGE_BLOCKED, TITLE_BLOCKED = 200000, 200001
+"""Codes of AutoMod: docs.discord.com, "JSON Error Codes"."""
+FORBIDDEN = (50001, 50013)
+"""Codes of lacking access and lacking permissions."""
 
 GONE = frozenset({10003, 10004, 50001, 50013, 50083, 160005, 50007, 50278})
 """Codes after which nothing can be written at a place: channel or guild unknown, no access, no
@@ -71,6 +76,7 @@ _OBSTACLES: dict[int, Obstacle] = {
 UNREADABLE = GONE | {50024}
 """Codes after which nothing can be read at a place: its type of channel has no such list, too."""
 
+_CHANNEL = re.compile(r"^/channels/(\d+)")
 _MAJOR = re.compile(r"^/(?:(?:channels|guilds)/\d+|webhooks/\d+/[^/]+)(?=/|$)")
 _ID = re.compile(r"/\d{5,20}(?=/|$)")
 
@@ -78,8 +84,10 @@ _ID = re.compile(r"/\d{5,20}(?=/|$)")
 class ApiError(CallRejected):
     """An error that Discord answered, with its HTTP status and code."""
 
-    def __init__(self, status: int, code: int, message: str) -> None:
-        why = f"Discord refused: {message} ({code or status})."
+    def __init__(self, status: int, code: int, message: str, where: str = "") -> None:
+        why = f"Discord refused: {message} ({code or status}){where}."
+        if code == MESSAGE_BLOCKED:
+            why = MODERATED
         super().__init__(why, gone=code in GONE, obstacle=_OBSTACLES.get(code))
         self.status = status
         self.code = code
@@ -126,6 +134,8 @@ class Rest:
         self._told = told
         self._base = base.rstrip("/")
         self.buckets = buckets or Buckets()
+        self.explain: Callable[[str], str] = lambda channel: ""
+        """The words for a channel in which something is forbidden."""
         self._session: aiohttp.ClientSession | None = None
         self._responses: aiohttp.ClientSession | None = None
         """Interactions' own pool: slow calls and files may take all connections of the other."""
@@ -235,10 +245,15 @@ class Rest:
             self.buckets.learn(*_route(method, path), bucket, answer.headers)
         if answer.ok:
             return found
-        raise self._call_rejected(method, answer, found, bucket)
+        raise self._call_rejected(method, path, answer, found, bucket)
 
     def _call_rejected(
-        self, method: str, answer: aiohttp.ClientResponse, found: Any, bucket: Bucket | None
+        self,
+        method: str,
+        path: str,
+        answer: aiohttp.ClientResponse,
+        found: Any,
+        bucket: Bucket | None,
     ) -> Exception:
         body = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         match answer.status:
@@ -251,7 +266,9 @@ class Rest:
             case status:
                 code = body.get("code")
                 message = str(body.get("message", answer.reason))
-                return ApiError(status, code if isinstance(code, int) else 0, message)
+                channel = _CHANNEL.match(path) if code in FORBIDDEN else None
+                where = self.explain(channel[1]) if channel else ""
+                return ApiError(status, code if isinstance(code, int) else 0, message, where)
 
     def _rate_limit_error(
         self, answer: aiohttp.ClientResponse, body: dict[str, Any], bucket: Bucket | None

@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from time import monotonic
 from typing import Any, TypeAlias
@@ -21,7 +21,13 @@ from weakref import WeakValueDictionary
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.config import Threads
 from adapters.discord.connection.message_body import Message
-from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, ApiError, Rest
+from adapters.discord.connection.rest import (
+    THREAD_EXISTS,
+    TITLE_BLOCKED,
+    UNKNOWN_CHANNEL,
+    ApiError,
+    Rest,
+)
 from adapters.discord.connection.values import PLATFORM, THREADS
 from adapters.discord.conversations.command_threads import (
     MARK,
@@ -43,6 +49,7 @@ PRIVATE = 12
 ARCHIVE_MINUTES = 4320
 LONGEST_NAME = 100
 POINTER = "-# The conversation goes on in <#{thread}>, which only its members see."
+UNTITLED = "Conversation"
 TITLE = 60
 """Characters of a thread's first message that name it, as the gateway titles it."""
 UNKNOWN_SECONDS = 10.0
@@ -206,7 +213,7 @@ class MessageTargets:
         if self._threads == "none":
             return MessageTarget(key.channel, reply_to=root)
         if opening is None:  # an earlier run has seen its beginning
-            opening = ThreadOpening(await self._title(key), asker)
+            opening = ThreadOpening(await self.title(key), asker)
         return await self._open_new(key, root, opening)
 
     async def _root(self, key: ConversationKey) -> str:
@@ -227,6 +234,8 @@ class MessageTargets:
         except ApiError as error:
             if error.code == THREAD_EXISTS:
                 return MessageTarget(root, thread=True)
+            if error.code == TITLE_BLOCKED and opening.title:
+                return await self._open_new(key, root, replace(opening, title=""))
             if error.code == UNKNOWN_CHANNEL:
                 raise
             LOG.info("no thread in channel %s, replies instead: %s", key.channel, error)
@@ -242,7 +251,7 @@ class MessageTargets:
         self.locked.learn(channel)
         return MessageTarget(root, thread=True) if channel.get("type") in THREADS else None
 
-    async def _title(self, key: ConversationKey) -> str:
+    async def title(self, key: ConversationKey) -> str:
         """The title for a thread whose beginning an earlier run has seen."""
         if is_command_thread(key):
             return label(await self._commands.title(key), TITLE)
@@ -257,7 +266,7 @@ class MessageTargets:
         thread = await self._rest.call(
             "POST",
             f"/channels/{key.channel}/messages/{root}/threads",
-            json={"name": title or "Conversation", "auto_archive_duration": ARCHIVE_MINUTES},
+            json={"name": title or UNTITLED, "auto_archive_duration": ARCHIVE_MINUTES},
         )
         self.locked.learn(thread)
         return MessageTarget(root, thread=True, name=title)
@@ -267,7 +276,7 @@ class MessageTargets:
             "POST",
             f"/channels/{key.channel}/threads",
             json={
-                "name": opening.title or "Conversation",
+                "name": opening.title or UNTITLED,
                 "type": PRIVATE,
                 "auto_archive_duration": ARCHIVE_MINUTES,
                 "invitable": True,

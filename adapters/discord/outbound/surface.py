@@ -24,7 +24,12 @@ from adapters.discord.connection.rest import (
 )
 from adapters.discord.connection.values import PLATFORM, snowflake
 from adapters.discord.conversations.locked_threads import is_locked
-from adapters.discord.conversations.threads import LONGEST_NAME, MessageTarget, MessageTargets
+from adapters.discord.conversations.threads import (
+    LONGEST_NAME,
+    UNTITLED,
+    MessageTarget,
+    MessageTargets,
+)
 from adapters.discord.outbound.payloads import MESSAGE, render_part, user_ids
 from adapters.discord.outbound.tables import render_tables
 from adapters.discord.outbound.webhooks import Webhooks
@@ -307,9 +312,11 @@ class DiscordSurface:
             if not (target.thread and name) or known == name:
                 return
             channel = await self._rest.call("GET", f"/channels/{target.channel}")
-            # What people have opened and named is theirs, and what is locked stays as it is.
+            # What people have opened or named is theirs, and what is locked stays as it is.
             own = channel.get("owner_id") == self._user and not is_locked(channel)
-            if own and channel.get("name") != name:
+            began = known or await self._targets.title(place.key) or UNTITLED
+            ours = own and (given or channel.get("name") == began)
+            if ours and channel.get("name") != name:
                 await self._rest.call("PATCH", f"/channels/{target.channel}", json={"name": name})
             self._names.put(target.channel, name)
 
