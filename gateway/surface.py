@@ -312,6 +312,15 @@ class EditSurface(Protocol):
 
 
 @runtime_checkable
+class RoomSurface(Protocol):
+    """A surface that tells how much text a message has room for."""
+
+    def room(self, speech: Speech) -> int:
+        """Characters of text beside all else of this speech."""
+        ...
+
+
+@runtime_checkable
 class RenderingSurface(Protocol):
     """A surface that can tell what people see of a part."""
 

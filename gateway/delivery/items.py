@@ -26,6 +26,7 @@ from gateway.surface import (
     EditSurface,
     File,
     Line,
+    RoomSurface,
     Speech,
     TextSurface,
     Use,
@@ -292,9 +293,11 @@ def _speech(
     text = surface.neutral(begun)
     cuts = _cuts(text, rows)
     most = limits.messages + sum(row.closed for row in rows.values())
+    first, limit = _rooms(item, surface, text)
     pieces = split(
         text,
-        limit=limits.message,
+        first=first,
+        limit=limit,
         length=surface.length,
         cuts=cuts,
         growing=item.growing,
@@ -306,8 +309,8 @@ def _speech(
     if not pieces:
         pieces = [Piece(first=0, last=0, body="")]
     closed = {n for n, row in rows.items() if row.closed}
+    name = _whole_name(item)
     told = len(item.text) // TOLD * TOLD if long and limits.tells_length else 0
-    name = f"{label(item.agent, NAME)}.md"
     parts = [
         _part(item, n, piece, last=n == len(pieces) - 1, closed=n in closed, written=told)
         for n, piece in enumerate(pieces)
@@ -325,6 +328,29 @@ def _speech(
         whole = Document(files=(file,), text=surface.neutral(what), agent=item.agent)
         shown.append(DesiredMessage(n=WHOLE, content=whole))
     return shown
+
+
+def _rooms(item: SpeechItem, surface: TextSurface, text: str) -> tuple[int, int]:
+    """Characters of the text in its first message, and in others."""
+    if not isinstance(surface, RoomSurface):
+        return surface.limits.message, surface.limits.message
+    around = Speech(
+        agent=item.agent,
+        text="",
+        activity=tuple(item.leaves),
+        growing=item.growing,
+        broken=item.broken and not item.growing,
+    )
+    whole = replace(around, activity=item.activity)
+    if surface.length(text) <= (first := surface.room(whole)):
+        return first, first
+    long = {"rest_in": _whole_name(item)}
+    return surface.room(replace(whole, **long)), surface.room(replace(around, first=False, **long))
+
+
+def _whole_name(item: SpeechItem) -> str:
+    """The name of the file with the whole text."""
+    return f"{label(item.agent, NAME)}.md"
 
 
 def _part(

@@ -164,12 +164,15 @@ def split(
     text: str,
     *,
     limit: int,
+    first: int | None = None,
     length: Length = len,
     cuts: Sequence[int] = (),
     growing: bool = False,
     most: int | None = None,
 ) -> list[Piece]:
     """The pieces of a text, each at most `limit` long.
+
+    The first one may be at most `first` long instead.
 
     No character may count for less than one by `length`, nor a longer text for less than a shorter
     one. `cuts` are where the first ones end, whatever their length. The last one of a `growing`
@@ -182,7 +185,8 @@ def split(
     while cursor.at < len(text) and (most is None or len(pieces) < most):
         end = next(ends, None)
         if end is None:
-            end = _Window(cursor, limit, length).end(growing=growing)
+            longest = limit if pieces or first is None else first
+            end = _Window(cursor, longest, length).end(growing=growing)
         pieces.append(cursor.cut(end))
     return pieces
 

@@ -49,6 +49,7 @@ from gateway.surface import (
     RateLimited,
     RemovalSurface,
     RenameSurface,
+    RoomSurface,
     Speech,
     TextSurface,
 )
@@ -196,10 +197,12 @@ class TextSurfaceContract:
 
     async def test_a_message_as_long_as_may_be_is_taken_whole(self, posting: _Poster) -> None:
         surface = posting.harness.surface
-        text = ""
+        text, most = "", surface.limits.message
+        if isinstance(surface, RoomSurface):
+            most = surface.room(speech(""))
         for n in range(100_000):
             longer = f"{text}word{n} "
-            if surface.length(surface.neutral(longer)) > surface.limits.message:
+            if surface.length(surface.neutral(longer)) > most:
                 break
             text = longer
         text = surface.neutral(text.strip())

@@ -116,7 +116,7 @@ class Cache:
         return bool(allowed.view_channel and allowed.read_message_history)
 
     def refusal(self, channel: str, wanted: Mapping[str, int]) -> str:
-        """The place of a refused call, and the permissions that the bot lacks there."""
+        """The place of a refused call, and what the bot lacks there."""
         found = self._told_channel(channel)
         me = getattr(getattr(found, "guild", None), "me", None)
         if me is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -23,9 +24,10 @@ from gateway.render.sanitize import label, sanitize
 from gateway.render.split import with_closed_fence
 from gateway.surface import Activity, ActivityStatus, Card, Document, Line, Part, Speech
 
-MESSAGE = 1600
-"""Those of them that an agent's text may have; the others are for its name and its tools."""
-
+FENCE = 40
+"""Characters that close code which a text leaves open."""
+SHORTEST = 12
+"""Characters of tools below which nothing is told of them."""
 BUTTONS = 5
 OPTIONS = 25
 QUESTION = 1300
@@ -90,33 +92,61 @@ def _render_document(document: Document, *, named: bool) -> Message:
 
 
 def _render_speech(speech: Speech, *, named: bool) -> Message:
-    lines: list[str] = []
-    if named:
-        head = _head(speech.agent)
-        lines.append(head if speech.first else f"{head}{CONTINUED}")
+    above, below = _around(speech, named=named)
+    left = _left([*above, *below])
+    text = speech.text.strip() and speech.text.rstrip()
+    if speech.growing and text:
+        text = with_closed_fence(clip(speech.text, left - FENCE))
+    elif speech.growing and not speech.activity:
+        text = "-# \u2026"
+    # Clipped only where a file has it all, or more is to come.
+    text = clip(without_small_print(text) if speech.text.strip() else text, left)
+    lines = [*above, *filter(None, [text]), *below]
+    if (tools := _tools(speech)) and (left := _left(lines)) > SHORTEST:  # a call may come late
+        lines.insert(len(above), _small_text(tools, min(TOOLS, left)))
+    return Message(content="\n".join(lines) or "-# \u2026")
+
+
+def room_of(speech: Speech) -> int:
+    """Characters of text beside all else of a speech.
+
+    While it grows, what it is followed by is still unknown.
+    """
+    above, below = _around(replace(speech, written=0, resuming=False), named=True)
+    above += [_small_text(tools, TOOLS)] if (tools := _tools(speech)) else []
+    unknown = ["-" * (HAND_OFF + 3), "-" * FENCE] if speech.growing else []
+    return _left([*above, *below, *unknown])
+
+
+def _left(lines: Iterable[str]) -> int:
+    """Characters for a further line in a message, which may be unsure."""
+    return CONTENT - length("\n".join([*lines, UNSURE, ""]))
+
+
+def _around(speech: Speech, *, named: bool) -> tuple[list[str], list[str]]:
+    """The lines above and below an agent's text, but for its tools."""
+    head = _head(speech.agent)
+    above = [head if speech.first else f"{head}{CONTINUED}"] if named else []
     incoming, outgoing = _hand_offs(speech)
     if incoming:
-        lines.append(_small_text([_activity_text(each) for each in incoming], HAND_OFF))
-    if tools := [each for each in speech.activity if each.kind == "tool"]:
-        lines.append(
-            _small_text([f"{MARKS[each.status]} {_activity_text(each)}" for each in tools], TOOLS)
-        )
-    if speech.text.strip():
-        text = with_closed_fence(speech.text) if speech.growing else speech.text.rstrip()
-        lines.append(without_small_print(text))
-    elif speech.growing and not speech.activity:
-        lines.append("-# \u2026")
+        above.append(_small_text([_activity_text(each) for each in incoming], HAND_OFF))
+    below: list[str] = []
     if outgoing:
-        lines.append(_small_text([_outgoing_hand_off(each) for each in outgoing], HAND_OFF))
+        below.append(_small_text([_outgoing_hand_off(each) for each in outgoing], HAND_OFF))
     if speech.rest_in:
-        lines.append(REST.format(name=escape_markdown(file_name(speech.rest_in))))
+        below.append(REST.format(name=escape_markdown(file_name(speech.rest_in))))
     if speech.written:
-        lines.append(WRITING.format(count=speech.written))
+        below.append(WRITING.format(count=speech.written))
     if speech.resuming:
-        lines.append(RESUMING)
+        below.append(RESUMING)
     if speech.broken:
-        lines.append(f"-# {BROKE_OFF}")
-    return Message(content="\n".join(lines) or "-# \u2026")
+        below.append(f"-# {BROKE_OFF}")
+    return above, below
+
+
+def _tools(speech: Speech) -> list[str]:
+    tools = [each for each in speech.activity if each.kind == "tool"]
+    return [f"{MARKS[each.status]} {_activity_text(each)}" for each in tools]
 
 
 def _head(agent: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from adapters.dead_ends import DeadEnds
 from adapters.discord.bounded_cache import BoundedCache
-from adapters.discord.connection.message_body import clip, length, neutral
+from adapters.discord.connection.message_body import CONTENT, length, neutral
 from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import (
     OLD_MESSAGE_EDITS,
@@ -30,7 +30,7 @@ from adapters.discord.conversations.threads import (
     MessageTarget,
     MessageTargets,
 )
-from adapters.discord.outbound.payloads import MESSAGE, render_part, user_ids
+from adapters.discord.outbound.payloads import render_part, room_of, user_ids
 from adapters.discord.outbound.tables import render_tables
 from adapters.discord.outbound.webhooks import Webhooks
 from adapters.discord.read_message import read_message
@@ -58,7 +58,7 @@ from gateway.surface import (
 LOG = logging.getLogger("adapters.discord")
 
 LIMITS = TextLimits(
-    message=MESSAGE,
+    message=CONTENT,
     messages=3,
     whole=6000,
     file=10_000_000,
@@ -66,8 +66,6 @@ LIMITS = TextLimits(
     tells_length=True,
 )
 
-GROWING = 1700
-"""Characters of a growing text, whose dead links take two more each."""
 NONCE_SECONDS = 180.0
 """The seconds for which Discord knows a message's nonce and makes no second message for it."""
 TYPING_SECONDS = 9.0
@@ -144,8 +142,12 @@ class DiscordSurface:
         speech = part.content
         if not isinstance(speech, Speech) or not speech.growing:
             return part
-        text = clip(dead_links(speech.text, self._live_links()), GROWING)
+        text = dead_links(speech.text, self._live_links())
         return replace(part, content=replace(speech, text=text))
+
+    def room(self, speech: Speech) -> int:
+        """Characters of text beside the agent's name and what it does."""
+        return room_of(speech)
 
     def rendered(self, part: Part) -> str:
         """A growing part as it would be sent by now."""

@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 from pydantic import SecretStr
 
-from adapters.discord.connection.message_body import SUPPRESS_EMBEDS
+from adapters.discord.connection.message_body import CONTENT, SUPPRESS_EMBEDS
 from adapters.discord.connection.rest import Rest
 from adapters.discord.conversations.threads import MessageTargets
 from adapters.discord.outbound.surface import NONCE_SECONDS, DiscordSurface
@@ -152,12 +152,50 @@ async def test_the_longest_of_everything_fits(harness: DiscordHarness) -> None:
         Activity(id=str(n), kind="tool", title="_" * 80, status="running") for n in range(20)
     )
     hand_off = Activity(id="h", kind="handoff", title="*" * 80)
-    text = "x" * harness.surface.limits.message
-    speech = Speech(
-        agent="*" * 90, text=text, activity=(*tools, hand_off), growing=True, resuming=True
+    speech = Speech(agent="*" * 90, text="", activity=(*tools, hand_off))
+    text = "x" * harness.surface.room(speech)
+    said = replace(speech, text=text)
+    await harness.surface.post(harness.place, Part(key="k", content=said, unsure=True))
+    await harness.surface.post(harness.place, Part(key="l", content=said))
+    await harness.surface.post(
+        harness.place,
+        Part(key="m", content=replace(said, growing=True, resuming=True, written=9_999_999)),
     )
-    await harness.surface.post(harness.place, Part(key="k", content=speech, unsure=True))
+    full, plain, growing = bot_texts(harness.discord, thread_of(harness.asked))
+    assert text in full
+    assert text in plain
+    assert len(full) == CONTENT
+    assert CONTENT - 60 <= len(growing) <= CONTENT
+
+
+async def test_a_call_that_comes_late_takes_no_text_away(harness: DiscordHarness) -> None:
+    speech = Speech(agent="ann", text="")
+    text = "x" * harness.surface.room(speech)
+    tool = Activity(id="t", kind="tool", title="search")
+    late = replace(speech, text=text, activity=(tool,))
+    await harness.surface.post(harness.place, Part(key="k", content=late))
     assert text in bot_texts(harness.discord, thread_of(harness.asked))[0]
+
+
+@pytest.mark.parametrize(
+    "speech",
+    [
+        Speech(agent="ann", text=""),
+        Speech(agent="_" * 90, text="", first=False),
+        Speech(agent="ann", text="", activity=(Activity(id="t", kind="tool", title="search"),)),
+        Speech(agent="ann", text="", broken=True),
+        Speech(agent="ann", text="", growing=True),
+    ],
+)
+async def test_a_text_fills_what_the_rest_of_its_message_leaves(
+    harness: DiscordHarness, speech: Speech
+) -> None:
+    text = ("word " * 400)[: harness.surface.room(speech)].rstrip()
+    assert len(text) > 1_700
+    await harness.surface.post(harness.place, Part(key="k", content=replace(speech, text=text)))
+    (shown,) = bot_texts(harness.discord, thread_of(harness.asked))
+    assert text in shown
+    assert CONTENT - 150 < len(shown) <= CONTENT
 
 
 @pytest.mark.parametrize(
