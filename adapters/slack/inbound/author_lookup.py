@@ -159,7 +159,9 @@ class AuthorLookup:
 
     async def _ask_channel(self, team: str, channel: str) -> dict[str, str]:
         answer = await self._calls.read(team, "conversations.info", channel=channel)
-        return {channel: text_at(answer, "channel", "name")}
+        found = table_at(answer, "channel")
+        # The name of a private one is nothing for whoever may only know its id.
+        return {channel: "" if found.get("is_private") is True else text_at(found, "name")}
 
     async def _ask_groups(self, team: str, _: str) -> dict[str, str]:
         answer = await self._calls.read(team, "usergroups.list")

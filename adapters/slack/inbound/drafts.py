@@ -262,8 +262,8 @@ class Drafts:
         writers = [each.who for content in contents for each in content.nested()]
         for content in contents:
             content.map(note)
-        wanted = dict.fromkeys([*(ident for text in texts for ident in unnamed(text))])
-        wanted |= dict.fromkeys(who.id for who in writers if who.id and not who.name)
+        wanted = dict.fromkeys(who.id for who in writers if who.id and not who.name)
+        wanted |= dict.fromkeys(ident for text in texts for ident in unnamed(text))
         wanted.pop(me.user, None)
         names = await self._people.names(team, wanted) if wanted else {}
         return {**names, me.user: me.handle}

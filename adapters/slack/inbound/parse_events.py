@@ -126,7 +126,8 @@ def _draft(
     """The draft of a new or changed message."""
     writer = _writer(said)
     ts = ts_at(said, "ts")
-    called = bool(me.user) and me.user in mentioned(content.text)
+    called = text_at(said, "type") == "app_mention"  # in the notification's text, too
+    called = called or (bool(me.user) and me.user in mentioned(content.text))
     message = InboundMessage(
         key=key,
         author=_author(key.workspace, writer, bot=is_bot(said), bot_id=text_at(said, "bot_id")),

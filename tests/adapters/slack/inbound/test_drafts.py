@@ -14,6 +14,7 @@ from tests.adapters.slack.serving import served
 async def told(tmp_path: Path, text: str, app: AppSettings | None = None) -> str:
     async with SlackSimulator(app, rates=False) as slack, served(slack, tmp_path) as run:
         slack.user_group("crew", slack.person("bob"))
+        slack.add_channel("layoffs", "group", members=[slack.person("bob")])
         await slack.person("ann").asks("general", text)
         await run.until(lambda: run.asked)
         return str(run.heard()[-1].content)
@@ -26,6 +27,7 @@ async def told(tmp_path: Path, text: str, app: AppSettings | None = None) -> str
         ("<!subteam^S0CREW> and @bob", "@crew and @bob"),
         ("<#C0NOWHERE> <!subteam^S0NONE>", "#C0NOWHERE @S0NONE"),
         ("&lt;#C0GENERAL&gt;", "<#C0GENERAL>"),
+        ("<#C0LAYOFFS> <#C0LAYOFFS|>", "#C0LAYOFFS #C0LAYOFFS"),
     ],
 )
 async def test_names_stand_for_ids(tmp_path: Path, text: str, shown: str) -> None:

@@ -80,6 +80,13 @@ def test_a_mention_and_its_message_share_a_key() -> None:
     assert set(message.message.dedupe) & set(mention.message.dedupe)
 
 
+def test_a_mention_may_stand_in_the_text_of_the_notification_alone() -> None:
+    said = {"text": "<@UBOT> look", "blocks": [{"type": "markdown", "text": "Disk full"}]}
+    assert not parsed(bot_id="B2", **said).mentioned
+    found = parsed(type="app_mention", bot_id="B2", **said)
+    assert (found.mentioned, found.content.text) == (True, "Disk full")
+
+
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
