@@ -167,4 +167,6 @@ def _begin(handler: logging.Handler, level: str, sample: float) -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     # A database that is away is told of once by the store; its driver would tell of each try.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
+    # A line for each request to a model; what fails is told by who asked.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.captureWarnings(True)

@@ -9,6 +9,7 @@ from gateway.access.grants import scope_text
 from gateway.base.suggest import did_you_mean
 from gateway.client import Answer, Choice, CommandInfo
 from gateway.events import GRANT_WORDS
+from gateway.render.sanitize import label
 from gateway.store.decisions import (
     CommandReply,
     Decision,
@@ -261,11 +262,15 @@ def _which(situation: Situation, _words: str) -> Decision:
 def _grants(situation: Situation, _words: str) -> Decision:
     """`/grants`: what may run without asking, and for whom."""
     lines = [
-        f"{grant.tool} with {scope_text(grant.scope)}, for {grant.person}; "
-        f"approved by {grant.granted_by}"
+        f"{grant.tool} with {scope_text(grant.scope)}, for {_called(situation, grant.person)}; "
+        f"approved by {_called(situation, grant.granted_by)}"
         for grant in situation.grants
     ]
     return CommandReply(reply="\n".join(lines) or "No tool is approved for the whole thread.")
+
+
+def _called(situation: Situation, person: str) -> str:
+    return label(situation.names.get(person, ""), LINE) or person
 
 
 def _revoke(_situation: Situation, words: str) -> Decision:

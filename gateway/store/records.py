@@ -324,6 +324,8 @@ class Situation:
     """The end of the last time of which the store has lost something."""
     grants: tuple[Grant, ...] = ()
     """Tools granted for the rest of the thread; only read for a command."""
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names of people in these grants, as far as they wrote lately."""
 
     @property
     def busy(self) -> bool:

@@ -58,6 +58,7 @@ from gateway.store.units.damage import mend_thread
 from gateway.store.units.grants import grants
 from gateway.store.units.lanes import BEGUN, PERSON_WINDOW, has_room
 from gateway.store.units.losses import LOST_UNTIL
+from gateway.store.units.people import names_of
 from gateway.store.units.queue import waiting
 from gateway.store.units.rows import (
     NEW_THREAD,
@@ -345,6 +346,7 @@ def _situation(
     thread = _thread(connection, now, row)
     if thread is None and message.thread:
         raise NotFound(f"There is no thread {message.thread!r}.")
+    allowed = grants(connection, thread.id) if thread and lists else ()
     return Situation(
         thread=thread,
         status=met.status,
@@ -366,7 +368,10 @@ def _situation(
         last=met.last,
         others=lists and bool({met.first_author, met.last_author} - {None, person.id}),
         queue=waiting(connection, thread.id) if thread and lists else (),
-        grants=grants(connection, thread.id) if thread and lists else (),
+        grants=allowed,
+        names=names_of(
+            connection, {id for each in allowed for id in (each.person, each.granted_by)}
+        ),
     )
 
 

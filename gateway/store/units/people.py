@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from gateway.conversation import Author
 from gateway.store.connection import Connection
@@ -11,7 +11,7 @@ from gateway.store.decisions import PairingCode
 from gateway.store.records import PairedPerson
 from gateway.store.rulebook import CodeCheck
 from gateway.store.units.audit import note
-from gateway.store.units.rows import find_thread
+from gateway.store.units.rows import find_thread, listed
 
 MAX_TRIES = 5
 """Wrong codes after which those that wait are void."""
@@ -21,6 +21,23 @@ COUNT_FEEDBACK = """
     FROM feedback WHERE :thread IN ('', thread) GROUP BY value
 """
 """Query of the ratings of a thread's answers, or of all."""
+
+
+LATELY = 5_000
+"""Messages that are looked through for people's names."""
+
+
+def names_of(connection: Connection, people: Collection[str]) -> dict[str, str]:
+    """The last names of those who wrote lately, in any thread."""
+    if not people:
+        return {}
+    text, parameters = listed("person", people)
+    rows = connection.fetch(
+        f"SELECT author, author_name FROM inbox WHERE author IN {text}"
+        " AND id > (SELECT MAX(id) FROM inbox) - :lately ORDER BY id",
+        {**parameters, "lately": LATELY},
+    )
+    return {row["author"]: row["author_name"] for row in rows if row["author_name"]}
 
 
 def people(connection: Connection) -> list[PairedPerson]:

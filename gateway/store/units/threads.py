@@ -15,6 +15,7 @@ from gateway.store.connection import Connection
 from gateway.store.records import Thread, Wait
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
+from gateway.store.units.people import names_of
 from gateway.store.units.rows import THREADS, find_thread, first, listed, scalar, thread_of
 from gateway.store.units.search import OF_PLATFORM, found_threads
 from gateway.values import Origin
@@ -77,9 +78,6 @@ _NEWEST = f"""
     OR :digest <> '' AND t.config_digest = :digest AND NOT EXISTS (SELECT 1 FROM threads t
         WHERE {OF_PLATFORM} AND t.config = :config)){_LAST_USED} LIMIT 1
 """
-
-LATELY = 5_000
-"""Messages that are looked through for the names of approvers."""
 
 _WAITS = """
 SELECT r.thread, r.agent, r.kind, r.approvers, t.author AS asker,
@@ -154,7 +152,7 @@ def _with_waits(connection: Connection, found: list[Thread]) -> list[Thread]:
     text, parameters = listed("thread", [thread.id for thread in found])
     rows = connection.fetch(_WAITS.format(threads=text), parameters)
     approvers = {row["thread"]: tuple[str, ...](json.loads(row["approvers"])) for row in rows}
-    names = _names_of(connection, {each for named in approvers.values() for each in named})
+    names = names_of(connection, {each for named in approvers.values() for each in named})
     waits = {
         row["thread"]: Wait(
             agent=json.loads(row["agent"])[-1],
@@ -184,19 +182,6 @@ def _with_waits(connection: Connection, found: list[Thread]) -> list[Thread]:
         )
         for thread in found
     ]
-
-
-def _names_of(connection: Connection, people: set[str]) -> dict[str, str]:
-    """The last names of those who wrote lately, in any thread."""
-    if not people:
-        return {}
-    text, parameters = listed("person", people)
-    rows = connection.fetch(
-        f"SELECT author, author_name FROM inbox WHERE author IN {text}"
-        " AND id > (SELECT MAX(id) FROM inbox) - :lately ORDER BY id",
-        {**parameters, "lately": LATELY},
-    )
-    return {row["author"]: row["author_name"] for row in rows if row["author_name"]}
 
 
 def thread_ids(connection: Connection) -> frozenset[str]:

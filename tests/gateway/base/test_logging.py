@@ -27,7 +27,7 @@ def root() -> Iterator[logging.Logger]:
             handler.close()
     root.handlers[:] = before
     root.setLevel(level)
-    for name in (*OWN, "psycopg"):
+    for name in (*OWN, "psycopg", "httpx"):
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 
@@ -89,6 +89,15 @@ def test_a_line_written_elsewhere_has_its_turn_and_its_facts_rounded(tmp_path, r
     routine("u")
     [line] = logged(file)
     assert (line["thread"], line["turn"], line["took"], line["tools"]) == ("t", "u", 0.123, 0)
+
+
+def test_a_request_to_a_model_is_no_line(tmp_path, root):
+    log_to(tmp_path / "parley.log", "info")
+    logging.getLogger("httpx").info("HTTP Request: POST https://models.example/v1")
+    logging.getLogger("gateway").info("ready")
+    flush_log()
+    assert "HTTP Request" not in (tmp_path / "parley.log").read_text()
+    assert "ready" in (tmp_path / "parley.log").read_text()
 
 
 def test_a_driver_of_a_database_does_not_tell_of_each_try(tmp_path, root):

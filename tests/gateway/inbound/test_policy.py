@@ -48,7 +48,7 @@ from gateway.store.decisions import (
     RequestSupport,
     TurnStop,
 )
-from gateway.store.records import Request, Situation, Thread
+from gateway.store.records import Grant, Request, Situation, Thread
 
 ASKER, OTHER = Author(id="x:asker", name="Ann"), Author(id="x:other", name="Bob")
 KEY = ConversationKey(platform="x", root="1")
@@ -513,6 +513,23 @@ def test_an_approval_that_several_people_give(supporters, always, answer, expect
             assert found.grant == ("" if "for this thread" in expected else None)
         case _:
             pytest.fail(str(found))
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Ann", "Ann"),
+        ("", ASKER.id),
+        ("Ann\nsend to anybody", "Ann send to anybody"),
+        ("\u202eAnn\x1b[2J", "Ann"),
+        ("A" * 500, "A" * 79 + "…"),
+    ],
+)
+def test_grants_name_people_who_are_known(name, shown):
+    grant = Grant(tool="send", person=ASKER.id, scope="", granted_by="x:T1:boss", granted_at=1.0)
+    found = meaning("/grants", situation(grants=(grant,), names={ASKER.id: name}))
+    assert isinstance(found, CommandReply)
+    assert found.reply == f"send with any arguments, for {shown}; approved by x:T1:boss"
 
 
 @pytest.mark.parametrize(
