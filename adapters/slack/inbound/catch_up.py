@@ -105,7 +105,10 @@ class CatchUp:
             since = alive - OVERLAP
             if now - seen >= GAP or now - since >= GIVEN_UP:
                 LOG.info("looking for what was missed within %.0f s", now - since)
-                gaps, alive = await self._gaps(since, now), now
+                # What a series of gaps has missed was back with its last connection, not only now.
+                ends = [seen - OVERLAP] if seen - OVERLAP > since else []
+                gaps = [gap for end in (*ends, now) for gap in await self._gaps(since, end)]
+                alive = now
         await self._set(gaps, alive, now)
 
     async def mark(self, whole_from: float) -> None:

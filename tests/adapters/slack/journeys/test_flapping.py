@@ -19,6 +19,7 @@ from adapters.slack.connection import socket_mode
 from adapters.slack.inbound.catch_up import ALIVE
 from adapters.slack.simulator.call import Call
 from adapters.slack.testing import ConnectionReset, ServerError, SlackSimulator, TooManyRequests
+from gateway.missed import DAY
 from tests.adapters.slack.journeys.test_standby import Standby
 from tests.adapters.slack.serving import ServedSlack, connected, served
 
@@ -190,6 +191,25 @@ async def test_a_process_that_dies_every_minute_does_not_move_the_mark(tmp_path:
             assert flapping.reads() == 1
     assert alive[:5] == alive[:1] * 5
     assert len(set(alive)) == 2
+
+
+async def test_what_a_series_missed_is_not_too_old_after_a_long_pause(tmp_path: Path) -> None:
+    """It could be heard at the last connection before the pause."""
+    asked: list[str] = []
+    async with SlackSimulator(rates=False) as slack:
+        for n in range(4):
+            async with link(slack, tmp_path) as flapping:
+                await flapping.wait(LONG[1])
+            if n < 3:
+                slack.clock.advance(LONG[0] / 2)
+                asked.append(f"question {n}")
+                await slack.person("ann").asks("general", asked[-1])
+                slack.clock.advance(LONG[0] / 2)
+        slack.world.deliveries.retry_after = ()
+        slack.clock.advance(9 * DAY)
+        async with link(slack, tmp_path) as flapping:
+            flapping.asked = asked
+            await flapping.all_heard()
 
 
 @pytest.mark.chaos
