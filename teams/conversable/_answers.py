@@ -31,8 +31,9 @@ def make_answer(result: CreateResult, *, model: str, cost: float, legacy_call: b
             )
             for call in result.content
         ]
-        if legacy_call:
+        if legacy_call:  # which is one
             message.function_call = calls[0].function
+            message.left_out = result.left_out + len(calls) - 1 or None
         else:
             message.tool_calls = calls
     read, written = result.usage.prompt_tokens, result.usage.completion_tokens

@@ -98,8 +98,11 @@ async def ask_client(client: ChatCompletionClient, options: Settings, price: Pri
 
 def _arguments(options: Settings) -> Settings:
     """The client's arguments; what it does not know goes on."""
-    tools = [tool["function"] for tool in options.pop("tools", ())]
-    asked: Settings = {"tools": [*tools, *options.pop("functions", ())]}
+    tools = options.pop("tools", ())
+    functions = [tool["function"] for tool in tools if "function" in tool]
+    if len(functions) < len(tools):  # some are the provider's own
+        options["tools"], functions = tools, []
+    asked: Settings = {"tools": [*functions, *options.pop("functions", ())]}
     choice = options.pop("function_call", options.pop("tool_choice", "auto"))
     match choice:
         case {"function": {"name": str(name)}} | {"name": str(name)}:

@@ -81,6 +81,9 @@ class _Part(Image):
     def __init__(self, written: Settings) -> None:
         self._written, self._base64, self._pillow = written, None, None
 
+    def __repr__(self) -> str:
+        return f"<Part {self._written.get('type')}>"
+
     def to_openai_format(self, detail: object = "auto") -> Settings:
         return self._written
 

@@ -135,8 +135,9 @@ class ToolsMixin(SignaturesMixin):
         """The result of the last message's `function_call`."""
         if not (asked := self._asked("function_call", messages, sender)):
             return False, None
+        left_out = self._given(messages, sender)[-1].get("left_out") or 0
         (result,) = await mode.call(self._run_calls, self._a_run_calls, asked)
-        return True, {**result, "content": _text(result)}
+        return True, {**result, "content": _told(_text(result), left_out, calls=1)}
 
     generate_function_call_reply, a_generate_function_call_reply = forms(
         _generate_function_call_reply
@@ -194,11 +195,15 @@ def _tool_reply(asked: Sequence[Message], results: Sequence[Message], left_out: 
         }
         for call, result in zip(asked, results, strict=True)
     ]
-    if left_out:
-        said = LEFT_OUT.format(left_out=left_out, calls=len(asked))
-        responses[-1]["content"] = f"{responses[-1]['content']}\n\n{said}"
+    responses[-1]["content"] = _told(responses[-1]["content"], left_out, calls=len(asked))
     content = "\n\n".join(str(each["content"]) for each in responses)
     return {"role": "tool", "tool_responses": responses, "content": content}
+
+
+def _told(content: Any, left_out: int, *, calls: int) -> Any:
+    """The content, and that other calls of the answer were not made."""
+    said = LEFT_OUT.format(left_out=left_out, calls=calls)
+    return f"{content}\n\n{said}" if left_out else content
 
 
 def _text(result: Message) -> Any:

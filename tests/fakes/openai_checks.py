@@ -154,14 +154,13 @@ def _check_tools(body: Mapping[str, Any]) -> None:
         return
     tools = body["tools"]
     require(tools, "Invalid 'tools': empty array. Expected an array with minimum length 1.")
-    names = [tool["function"]["name"] for tool in tools]
-    require(len(names) == len(set(names)), "Tool names must be unique.")
     for tool in tools:
-        function = tool["function"]
+        kind = tool.get("type")
+        require(kind in ("function", "custom"), f"Invalid value for tool type: {kind!r}.")
+    names = [tool[tool["type"]]["name"] for tool in tools]
+    require(len(names) == len(set(names)), "Tool names must be unique.")
+    for function in [tool["function"] for tool in tools if tool["type"] == "function"]:
         name = function["name"]
-        require(
-            tool.get("type") == "function", f"Invalid value for tool type: {tool.get('type')!r}."
-        )
         require(FUNCTION_NAME.fullmatch(name), f"Invalid tool name {name!r}.")
         parameters = function.get("parameters", {"type": "object", "properties": {}})
         require(

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from teams.conversable import OpenAIWrapper
+from teams.conversable._model_messages import model_messages
 from tests.fakes.openai_in_thread import openai_in_thread
-from tests.fakes.openai_script import Reply
+from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
+from tests.teams.conversable.pairs import agent
 
 ASKED = {"role": "user", "content": "Add."}
 TOOL = {"type": "function", "function": {"name": "add", "description": "Add.", "parameters": {}}}
@@ -117,3 +119,30 @@ def test_parts_that_are_no_text_are_sent_as_they_were_written(server: FakeOpenAI
 def test_the_names_of_both_sides_are_sent(server: FakeOpenAI) -> None:
     history = [{**ASKED, "name": "al"}, {"role": "assistant", "content": "5", "name": "bo b"}]
     assert [each["name"] for each in sent(server, *history)] == ["al", "bo_b"]
+
+
+def test_a_part_that_is_only_an_address_can_be_counted_and_shown() -> None:
+    url = "https://x.example/a.png"
+    content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": "?"}]
+    (message,) = model_messages([{"role": "user", "content": content}], images=True)
+    assert str(message.content) == "[<Part image_url>, '?']"
+
+
+def test_tools_that_are_no_functions_go_on_as_they_are(server: FakeOpenAI) -> None:
+    custom = {"type": "custom", "custom": {"name": "grep"}}
+    other = {**TOOL, "function": {"name": "add", "parameters": {"type": "object"}}}
+    sent(server, ASKED, tools=[other, custom])
+    assert server.requests[-1].body["tools"] == [other, custom]
+
+
+def test_a_legacy_call_is_one_and_the_others_are_told(server: FakeOpenAI) -> None:
+    server.script(Reply(calls=[Call(name="add", id="c1"), Call(name="add", id="c2")]))
+    server.script(Reply(text="5"))
+    entry = {"model": "gpt-4o", "api_key": "k", "base_url": server.url, "price": 0}
+    config = {"config_list": [entry], "functions": [TOOL["function"]]}
+    machine, clerk = agent("machine", function_map={"add": lambda: 5}), agent("clerk")
+    clerk.llm_config = config
+    clerk._update_client()
+    machine.initiate_chat(clerk, message="Add.", max_turns=2, silent=True)
+    result = server.requests[-1].messages[-1]
+    assert result["content"].startswith("5\n\n(1 more calls of this answer were left out")
