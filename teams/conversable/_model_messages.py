@@ -112,8 +112,9 @@ def model_messages(messages: Iterable[Message], *, images: bool) -> list[LLMMess
     made: list[LLMMessage] = []
     called: dict[str, str] = {}
     for message in messages:
-        parts, name = _parts(message.get("content")), str(message.get("name") or "")
-        text = "\n".join(part.get("text") or "" for part in parts)
+        content, name = message.get("content"), str(message.get("name") or "")
+        parts = () if isinstance(content, str) else _parts(content)
+        text = content if isinstance(content, str) else "\n".join(map(_text, parts))
         match message.get("role"):
             case "system" | "developer":
                 made.append(SystemMessage(content=text))
@@ -131,9 +132,9 @@ def model_messages(messages: Iterable[Message], *, images: bool) -> list[LLMMess
                 else:
                     made.append(FunctionExecutionResultMessage(content=[result]))
             case _:
-                shown = [_shown(part, images) for part in parts]
-                content = text if all(map(_is_text, parts)) else shown
-                made.append(UserMessage(content=content, source=name))
+                is_text = all(map(_is_text, parts))
+                shown = text if is_text else [_shown(part, images) for part in parts]
+                made.append(UserMessage(content=shown, source=name))
     return made
 
 
@@ -147,7 +148,11 @@ def _is_text(part: Given) -> bool:
     return part.get("type", "text") == "text" and "image_url" not in part
 
 
+def _text(part: Given) -> str:
+    return part.get("text") or ""
+
+
 def _shown(part: Settings, images: bool) -> str | Image:
     if _is_text(part):
-        return part.get("text") or ""
+        return _text(part)
     return _Part(part) if images else "<image>"
