@@ -34,13 +34,8 @@ _GONE = {
 
 def read_message(payload: Payload) -> VisibleContent:
     """The content of a message, in Slack's own marks."""
-    return _content(payload, _writer(payload), Budget(fetches=not is_bot(payload)))
-
-
-def is_bot(payload: Payload) -> bool:
-    """True for a message that no person wrote."""
-    app = text_at(payload, "bot_id") or text_at(payload, "subtype") == "bot_message"
-    return bool(app) or text_at(payload, "user") == SLACKBOT
+    who = _writer(payload)
+    return _content(payload, who, Budget(fetches=who.sure))
 
 
 def button_values(payload: Payload, action: str) -> Iterator[str]:
@@ -98,9 +93,11 @@ def _content(said: Payload, who: Writer, budget: Budget, *, share: int = 0) -> V
 
 
 def _writer(said: Payload) -> Writer:
+    """The writer of a message; Slack vouches for people."""
     name = text_at(said, "username") or text_at(said, "bot_profile", "name")
-    ident = text_at(said, "user") or text_at(said, "bot_id")
-    return Writer(name=name[:NAME], id=ident, sure=not is_bot(said))
+    user, bot = text_at(said, "user"), text_at(said, "bot_id")
+    is_bot = bot or text_at(said, "subtype") == "bot_message" or user == SLACKBOT
+    return Writer(name=name[:NAME], id=user or bot, sure=not is_bot)
 
 
 def _is_share(attachment: Payload) -> bool:

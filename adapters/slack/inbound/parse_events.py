@@ -21,7 +21,7 @@ from adapters.slack.connection.payload import (
     ts_at,
 )
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.message_content import is_bot, read_message
+from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.parsed import (
     DeliveryGap,
     Draft,
@@ -102,14 +102,15 @@ def _posted(payload: Payload, event: Payload, team: str, me: Workspace) -> Draft
     subtype = text_at(event, "subtype")
     if event.get("hidden") is True or subtype not in _SAID:
         return IgnoredPayload("system message")
-    writer = _writer(event)
-    if not writer or _is_mine(event, me):
-        return IgnoredPayload("own" if writer else "no author")
+    if _is_mine(event, me):
+        return IgnoredPayload("own")
+    content = read_message(event)
+    if not content.who.id:
+        return IgnoredPayload("no author")
     key = key_of(team, channel, ts_at(event, "thread_ts") or ts)
     dedupe = [key.dedupe("create", ts), *_event_key(payload)]
     if client := text_at(event, "client_msg_id"):
         dedupe.append(f"{PLATFORM}/client/{team}/{channel}/{client}")
-    content = read_message(event)
     kind: EventKind = "file" if content.files or content.unread else "message"
     return _draft(event, content, key, me, event_kind=kind, dedupe=tuple(dedupe))
 
@@ -124,13 +125,13 @@ def _draft(
     dedupe: tuple[str, ...],
 ) -> Draft:
     """The draft of a new or changed message."""
-    writer = _writer(said)
+    writer, is_bot = content.who.id, not content.who.sure
     ts = ts_at(said, "ts")
     called = text_at(said, "type") == "app_mention"  # in the notification's text, too
     called = called or (bool(me.user) and me.user in mentioned(content.text))
     message = InboundMessage(
         key=key,
-        author=_author(key.workspace, writer, bot=is_bot(said), bot_id=text_at(said, "bot_id")),
+        author=_author(key.workspace, writer, bot=is_bot, bot_id=text_at(said, "bot_id")),
         event=event_kind,
         direct=is_direct(key.channel),
         dedupe=dedupe,
@@ -144,7 +145,7 @@ def _draft(
         message=message,
         user=writer,
         home=text_at(said, "user_team") or text_at(said, "source_team") or text_at(said, "team"),
-        bot=is_bot(said),
+        bot=is_bot,
         in_thread=key.root != ts,
         mentioned=called,
         to_others=bool(me.user) and not called and mentions_others(content.text, writer),
@@ -165,9 +166,9 @@ def _changed(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
     at = ts_at(said, "edited", "ts")
     if at == ts_at(before, "edited", "ts"):
         # An app's update with blocks bears no mark (docs.slack.dev, "chat.update method").
-        changed = is_bot(said) and before and _own(content) != _own(read_message(before))
+        changed = not content.who.sure and before and _own(content) != _own(read_message(before))
         at = ts_at(event, "ts") if changed else ""
-    if not at or not _writer(said):
+    if not at or not content.who.id:
         return IgnoredPayload("no change")
     key = key_of(team, channel, ts_at(said, "thread_ts") or ts)
     dedupe = (key.dedupe("edit", ts, at), *_event_key(payload))
@@ -311,10 +312,6 @@ def _event_key(payload: Payload) -> tuple[str, ...]:
 def _author(team: str, user: str, *, bot: bool = False, bot_id: str = "") -> Author:
     aliases = frozenset({bot_id, author_id(team, bot_id)}) if bot and bot_id else frozenset[str]()
     return Author(id=author_id(team, user), kind="bot" if bot else "member", aliases=aliases)
-
-
-def _writer(said: Payload) -> str:
-    return text_at(said, "user") or text_at(said, "bot_id")
 
 
 def _is_mine(said: Payload, me: Workspace) -> bool:

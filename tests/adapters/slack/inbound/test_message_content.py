@@ -17,7 +17,6 @@ from adapters.slack.inbound.block_text import LONGEST, MOST_PARTS
 from adapters.slack.inbound.message_content import (
     MOST_ATTACHMENTS,
     button_values,
-    is_bot,
     read_message,
 )
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -707,7 +706,7 @@ def test_a_block_that_nobody_knows_is_named_and_the_text_stands_for_it() -> None
     ],
 )
 def test_who_wrote_it_is_sure_of_people_alone(said: dict[str, Any], who: Writer, bot: bool) -> None:
-    assert (shown(said).who, is_bot(said)) == (who, bot)
+    assert (shown(said).who, who.sure) == (who, not bot)
 
 
 def test_numbers_without_end_are_none() -> None:
