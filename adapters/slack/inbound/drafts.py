@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from adapters.slack.connection.payload import (
-    Payload,
     as_command,
     asks_for_help,
     opens_with_mention,
     plain,
-    ts_at,
     unnamed,
 )
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.author_lookup import AuthorLookup
-from adapters.slack.inbound.history import History, Quoted, quotes_of
+from adapters.slack.inbound.history import History, HistoryExcerpt, Quoted, quotes_of
 from adapters.slack.inbound.parse_events import parse_history_message
 from adapters.slack.inbound.parsed import Draft
 from gateway.adapter import AdapterHost
@@ -166,20 +164,20 @@ class Drafts:
         excerpt = await self._history.read(message.key, after=message.message_id)
         later = [
             each
-            for each in (excerpt.messages if excerpt else ())
-            if ts_at(each, "ts") > message.message_id
+            for each in self._parsed(excerpt, message.key)
+            if each.message.message_id > message.message_id
         ]
-        return await self._not_taken(later, message.key)
+        return await self._not_taken(later)
 
-    async def _not_taken(self, messages: Iterable[Payload], key: ConversationKey) -> list[Draft]:
+    def _parsed(self, excerpt: HistoryExcerpt | None, key: ConversationKey) -> list[Draft]:
+        """Messages of people and other apps in a thread."""
+        me, read = self.me(key.workspace), excerpt.messages if excerpt else ()
+        found = [parse_history_message(each, key.workspace, key.channel, me) for each in read]
+        return [each for each in found if isinstance(each, Draft)]
+
+    async def _not_taken(self, drafts: Sequence[Draft]) -> list[Draft]:
         """Recent messages of a thread that were not taken, for whomever."""
-        me = self.me(key.workspace)
-        parsed = [parse_history_message(each, key.workspace, key.channel, me) for each in messages]
-        recent = [
-            each
-            for each in parsed
-            if isinstance(each, Draft) and self._age(each.message) <= self._host.missed.answer
-        ]
+        recent = [each for each in drafts if self._age(each.message) <= self._host.missed.answer]
         known = await self._host.known_keys([each.message.dedupe[0] for each in recent])
         return [each for each in recent if each.message.dedupe[0] not in known]
 
@@ -275,22 +273,26 @@ class Drafts:
         gets them, and those between, as what their authors have said.
         """
         message = draft.message
-        key, me = message.key, self.me(message.key.workspace)
+        key = message.key
         joins = message.event in ("message", "file") and draft.in_thread
         if not joins or await self._host.thread_at(key) is not None:
             return ()
         excerpt = await self._history.before(message)
-        messages = excerpt.messages if excerpt else ()
+        said = [
+            each
+            for each in self._parsed(excerpt, key)
+            if each.message.message_id < message.message_id
+        ]
         if hand_in is not None:
-            earlier = [each for each in messages if ts_at(each, "ts") < message.message_id]
-            for each in await self._not_taken(earlier, key):
+            for each in await self._not_taken(said):
                 await hand_in(each)
             if await self._host.thread_at(key) is not None:
                 return ()
         limit = await self._host.history_limit(key)
-        marks = [ts_at(each, "ts") for each in messages]
-        gone = {ts for ts in marks if not limit.allows(order_key(ts), float(ts))}
-        return quotes_of(excerpt, message, me, without=gone)
+        return quotes_of(
+            excerpt,
+            [each for each in said if limit.allows(each.message.order_key, each.message.at)],
+        )
 
 
 def _named(content: VisibleContent, names: Mapping[str, str]) -> VisibleContent:

@@ -9,13 +9,11 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
-from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.parse_events import parse_history_message
 from adapters.slack.inbound.parsed import Draft
 from adapters.slack.inbound.read_rates import MINUTE, PAGE, REPLIES, ReadRates
 from gateway.conversation import ConversationKey, InboundMessage
@@ -209,49 +207,22 @@ class History:
         return True
 
 
-def quotes_of(
-    excerpt: HistoryExcerpt | None,
-    message: InboundMessage,
-    me: Workspace,
-    *,
-    without: Collection[str] = (),
-) -> tuple[Quoted, ...]:
-    """A thread's messages before this one, as far as they were readable.
+def quotes_of(excerpt: HistoryExcerpt | None, said: Sequence[Draft]) -> tuple[Quoted, ...]:
+    """Quotes of what was said in an excerpt.
 
-    Those with a ts of `without` are no quotes.
+    A thread's first message, and the newest of the rest; a remark counts those between.
     """
     if excerpt is None:
         return (_remark(UNREAD.format(which="Earlier")),)
-    wanted = [each for each in excerpt.messages if ts_at(each, "ts") not in without]
-    found = earlier_messages(wanted, message.key, message.message_id, me)
+    found: list[Quoted] = [
+        ("root" if not each.in_thread else "history", each.content) for each in said
+    ]
+    left = max(0, len(found) - MOST_EARLIER)
+    if left + excerpt.between:
+        count = f"About {left + excerpt.between}" if excerpt.between else str(left)
+        found[1 : left + 1] = [_remark(LEFT_OUT.format(count=count))]
     unread = () if excerpt.whole else (_remark(UNREAD.format(which="Later")),)
-    return (*newest(found, between=excerpt.between), *unread)
-
-
-def earlier_messages(
-    messages: Iterable[Payload], key: ConversationKey, ts: str, me: Workspace
-) -> tuple[Quoted, ...]:
-    """People's messages in a thread before `ts`, without the bot's own."""
-    found: list[Quoted] = []
-    for each in messages:
-        said = parse_history_message(each, key.workspace, key.channel, me)
-        if not isinstance(said, Draft) or ts_at(each, "ts") >= ts:
-            continue
-        is_root = said.message.message_id == key.root
-        found.append(("root" if is_root else "history", said.content))
-    return tuple(found)
-
-
-def newest(said: Sequence[Quoted], *, between: int = 0) -> tuple[Quoted, ...]:
-    """A thread's first message and the newest of the rest.
-
-    A remark counts those between, with about `between` that were not read.
-    """
-    left = max(0, len(said) - MOST_EARLIER)
-    if left + between == 0:
-        return tuple(said)
-    count = f"About {left + between}" if between else str(left)
-    return *said[:1], _remark(LEFT_OUT.format(count=count)), *said[left + 1 :]
+    return (*found, *unread)
 
 
 def _remark(text: str) -> Quoted:
