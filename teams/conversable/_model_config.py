@@ -21,6 +21,7 @@ CONNECTION = frozenset({"model", "model_info", "api_version", *_SDK, *_AZURE, *A
 _CALL = ("cache", "context", "agent", "filter_func", "allow_format_str_template", "config_list")
 _OWN = frozenset({"api_type", "price", "cache_seed", "tags", *_CALL})
 """Keys that say something to us alone."""
+_UNSENT = (CONNECTION - {"model"}) | _OWN
 
 
 def check_llm_config(config: object) -> Settings | Literal[False]:
@@ -68,7 +69,7 @@ class ModelCall:
         return {
             key: value
             for key, value in self.settings.items()
-            if key not in CONNECTION - {"model"} and key not in _OWN and value not in (None, [])
+            if key not in _UNSENT and value not in (None, [])
         }
 
     @property
