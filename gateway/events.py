@@ -1,9 +1,8 @@
 """Session events: everything that a surface learns about a thread.
 
-A closed union of frozen values. Each event that is stored has a `seq` of its thread (1, 2, 3 ...);
-a surface that reconnects asks for what came after the last one it saw and ignores what it knows
-already. `TextDelta` alone is not stored (`seq` 0): the text shown so far is, and a replay gives it
-as one delta. All text in events is raw; a surface neutralises it for its own medium.
+A closed union of frozen values. Each stored event has a `seq` of its thread (1, 2 ...): a surface
+goes on after the last one that it saw. `TextDelta` alone is not stored (`seq` 0): a replay gives
+the text so far as one. All text is raw; a surface neutralises it for its own medium.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ class SpeakerStarted(_Event):
 class TextDelta(_Event):
     """Text to append to the open message `message`.
 
-    With `replace`, it replaces the text.
+    With `replace`, it replaces the text. A `thought` is quoted, and gives way to the text.
     """
 
     kind: Literal["text_delta"] = "text_delta"
@@ -135,6 +134,7 @@ class TextDelta(_Event):
     message: str
     text: str
     replace: bool = False
+    thought: bool = False
 
 
 BROKE_OFF = "(It broke off here.)"

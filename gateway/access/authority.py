@@ -122,6 +122,8 @@ class Access:
     `approvals` the channels to which approvals are copied.
     """
 
+    terminal_streams_reasoning = False
+
     def __init__(
         self,
         operators: Collection[str] = (),
@@ -197,12 +199,31 @@ class Access:
             return True
         return bool(wanted) and (direct or mentioned)
 
+    @property
+    def ever_streams_reasoning(self) -> bool:
+        """Somewhere people see it while it grows."""
+        streams = any(route.reasoning == "stream" for route in self._routes)
+        return streams or self.terminal_streams_reasoning
+
+    def streams_reasoning(self, key: ConversationKey, asker: Author, direct: bool) -> bool:
+        """True if who has asked in a thread sees it grow."""
+        route = self._route(self.at(key, direct=direct), asker, key)
+        return (
+            self.terminal_streams_reasoning
+            if key.is_local
+            else route is not None and route.reasoning == "stream"
+        )
+
+    def _route(self, there: Sequence[Route], author: Author, key: ConversationKey) -> Route | None:
+        """The author's route of a place, or the first."""
+        mine = next((route for route in there if _lets_in(route, author, key)), None)
+        return mine or next(iter(there), None)
+
     def judge(self, message: InboundMessage) -> Verdict:
         """Verdict of the first matching route; operators need none."""
         author, there = message.author, self.at(message.key, direct=message.direct)
         if self.operators.include(author):
-            mine = next((route for route in there if _lets_in(route, author, message.key)), None)
-            route = mine or next(iter(there), None)
+            route = self._route(there, author, message.key)
             team, mode = (route.team, route.mode) if route else ("", "queue")
             return Admission(team=team, mode=mode, rule=OPERATORS)
         if message.key.is_local or author.id.partition(":")[0] == LOCAL:

@@ -181,7 +181,7 @@ def access_of(config: Config) -> Access:
     """The access rules of the config."""
     policies = config.policies
     cases = (case for tool in policies.tools.named().values() for case in tool.cases)
-    return Access(
+    access = Access(
         policies.operators,
         routes=config.routes,
         limits=config.limits,
@@ -190,6 +190,8 @@ def access_of(config: Config) -> Access:
         operator_name=config.terminal.name or account_name() or LOCAL_OPERATOR.name,
         groups=[role for case in cases for role in case.roles],
     )
+    access.terminal_streams_reasoning = config.terminal.reasoning == "stream"
+    return access
 
 
 def limits_of(config: Config) -> Limits:

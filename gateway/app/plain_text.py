@@ -37,7 +37,7 @@ class PlainText:
     def append(self, event: SessionEvent) -> str:
         """The text that the event adds."""
         match event:
-            case TextDelta():
+            case TextDelta(thought=False):
                 message = self._message(event.message, event.agent)
                 message.text = event.text if event.replace else message.text + event.text
             case MessageFinished():

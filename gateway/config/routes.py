@@ -11,6 +11,7 @@ from gateway.config.table import Section, SettingMistake, setting_error, setting
 
 Mention: TypeAlias = Literal["always", "mention", "thread"]
 OthersMentioned: TypeAlias = Literal["ignore", "answer"]
+Reasoning: TypeAlias = Literal["fold", "stream"]
 Mode: TypeAlias = Literal["queue", "steer", "interrupt", "collect"]
 
 MEMBERS = "members"
@@ -128,6 +129,12 @@ class Route(Section):
     """People may change their thread's mode with `/queue mode`.
 
     Operators always may.
+    """
+
+    reasoning: Reasoning = "fold"
+    """Reasoning of models that show it.
+
+    "stream": people see it while it grows, as a quotation, until the answer begins; "fold": not.
     """
 
     limits: RouteLimits = RouteLimits()

@@ -18,7 +18,7 @@ from pydantic import (
 from gateway.base.database_url import database_place
 from gateway.base.suggest import did_you_mean
 from gateway.config.media_types import check_media_type
-from gateway.config.routes import Names, listed
+from gateway.config.routes import Names, Reasoning, listed
 from gateway.config.table import ConfigPath, Section, host_name
 
 KEY_BYTES = 32
@@ -259,6 +259,13 @@ class TerminalConfig(Section):
 
     mouse: bool = True
     """Use the mouse; if false, the terminal's own selection works."""
+
+    reasoning: Reasoning = "fold"
+    """Reasoning of models that show it.
+
+    "fold": it is a line of its own that opens, once it is complete; "stream": you see it before
+    that, too, while it grows, as a quotation, until the answer begins.
+    """
 
 
 class HealthConfig(Section):

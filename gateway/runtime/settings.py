@@ -72,7 +72,7 @@ class ActiveSettings:
 
         `has_others`: other nodes may have watchers.
         """
-        limits = self.limits
+        limits, streams = self.limits, self.access.streams_reasoning
         return TurnSettings(
             live_teams=limits.live_teams,
             live_bytes=limits.live_bytes,
@@ -83,6 +83,7 @@ class ActiveSettings:
             may_answer=self.access.operators.who_may_answer,
             is_operator=self.access.operators.include,
             has_others=has_others,
+            streams_reasoning=streams if self.access.ever_streams_reasoning else None,
             only=None if self.serves else self.teams.origin,
             clock=clock,
         )

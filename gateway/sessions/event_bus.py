@@ -101,9 +101,7 @@ class OpenText:
         return self._first.message
 
     def grow(self, delta: TextDelta) -> None:
-        """Add a delta; one that replaces drops what was there."""
-        if delta.replace:
-            self._parts.clear()
+        """Add a delta that replaces nothing."""
         self._parts.append(delta.text)
 
     def delta(self) -> TextDelta:
@@ -213,7 +211,7 @@ class LocalBus:
 
     def _grow(self, thread: str, delta: TextDelta) -> None:
         opened = self._opened.setdefault(thread, {})
-        if delta.message in opened:
+        if delta.message in opened and not delta.replace:
             opened[delta.message].grow(delta)
         else:
             opened[delta.message] = OpenText(delta)

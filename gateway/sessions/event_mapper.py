@@ -6,6 +6,7 @@ Pure: it decides what is shown, somebody else stores and sends it.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -37,6 +38,9 @@ from teams.models import AssistantMessage
 FAULTS = logging.getLogger("gateway.faults")
 """Breaches of laws of this program: each is mended, and a fault to find. Tests fail on them."""
 
+THINKING = "> *Thinking*\n> "
+"""The beginning of a thought that grows."""
+
 LONGEST = 200_000
 """Characters of one text that people are shown: rendering must not take a model's word for more."""
 
@@ -46,8 +50,10 @@ class _OpenMessage:
 
     `source` is the engine's id of what it is built from. It is None once that will be replaced:
     after an interruption, and when a model's thought turned out to have been part of what was
-    shown.
+    shown. While all that is shown is a thought, `thinks` is the engine's id.
     """
+
+    thinks = ""
 
     def __init__(self, message: str, source: str | None, text: str) -> None:
         self.message = message
@@ -123,6 +129,7 @@ class EventMapper:
         return tuple(
             OpenMessage(message=growing.message, turn=self._turn, agent=agent, text=growing.text)
             for agent, growing in self._growing.items()
+            if growing.text and not growing.thinks
         )
 
     def close(self, *, done: bool, broken: bool = False) -> list[SessionEvent]:
@@ -131,7 +138,7 @@ class EventMapper:
         `broken`: they broke off.
         """
         texts = {
-            agent: "" if done and growing.source is None else growing.text
+            agent: "" if growing.thinks or (done and growing.source is None) else growing.text
             for agent, growing in self._growing.items()
         }
         return [
@@ -154,6 +161,8 @@ class EventMapper:
     def _chunk(self, chunk: ModelClientStreamingChunkEvent) -> list[SessionEvent]:
         agent, source = chunk.source, chunk.full_message_id or chunk.id
         growing = self._growing.get(agent)
+        if not chunk.content and chunk.thought:
+            return self._think(chunk.thought, agent, source)
         if growing is not None and growing.source == source:
             shown = growing.grow(chunk.content)
             return [self._delta(agent, growing.message, shown)] if shown else []
@@ -167,13 +176,38 @@ class EventMapper:
         self._growing[agent] = _OpenMessage(message, source, first)
         return [*events, self._delta(agent, message, first)]
 
+    def _think(self, thought: str, agent: str, source: str) -> list[SessionEvent]:
+        """Events of a growing thought: a quotation in the text's place."""
+        growing, events = self._growing.get(agent), self._starts(agent)
+        if growing is not None and growing.thinks == source:
+            shown = growing.grow(quoted(thought))
+            return [self._delta(agent, growing.message, shown, thought=True)] if shown else []
+        if growing is not None and growing.source == source:
+            return []  # the text has begun
+        if growing is not None and growing.source is not None:
+            events.append(self._finish(agent, growing.text))
+            growing = None
+        message = growing.message if growing else self._own(source)
+        begun = _OpenMessage(message, None, f"{THINKING}{quoted(thought)}"[:LONGEST])
+        begun.thinks, self._growing[agent] = source, begun
+        first = self._delta(agent, message, begun.text, replace=bool(growing), thought=True)
+        return [*events, first]
+
+    def _stop_thinking(self, agent: str) -> list[SessionEvent]:
+        """Take a thought back before the agent acts; its message goes on."""
+        growing = self._growing.get(agent)
+        if growing is None or not growing.thinks:
+            return self._close_speech(agent)
+        self._growing[agent] = _OpenMessage(growing.message, None, "")
+        return [self._delta(agent, growing.message, "", replace=True)]
+
     def _item(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
         agent = item.source
         match item:
             case ThoughtEvent():
                 return self._thought(item)
             case ToolCallRequestEvent():
-                return self._close_speech(agent)
+                return self._stop_thinking(agent)
             case HandoffMessage():
                 events = self._close_speech(agent)
                 self._speaking.discard(agent)
@@ -248,7 +282,9 @@ class EventMapper:
             text=bounded(handoff.content),
         )
 
-    def _delta(self, agent: str, message: str, text: str, *, replace: bool = False) -> TextDelta:
+    def _delta(
+        self, agent: str, message: str, text: str, *, replace: bool = False, thought: bool = False
+    ) -> TextDelta:
         return TextDelta(
             thread=self._thread,
             turn=self._turn,
@@ -256,6 +292,7 @@ class EventMapper:
             message=message,
             text=text,
             replace=replace,
+            thought=thought,
         )
 
     def _usage(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
@@ -292,3 +329,11 @@ def _own_words(handoff: HandoffMessage) -> str:
     """Text of the hand-off itself, or ""."""
     usual = Handoff(target=handoff.target, name="handoff").message
     return "" if handoff.content == usual else handoff.content
+
+
+def quoted(text: str) -> str:
+    """A piece within a quotation, whatever ends its lines."""
+    return _LINE_END.sub("\n> ", text)
+
+
+_LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")

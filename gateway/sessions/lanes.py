@@ -265,6 +265,7 @@ class Lanes:
         log = TurnWriter(self._store, self._bus, work.lease, meter, self._speaks)
         log.show(work.events)
         model = await self._model(work, log)
+        thinks_aloud = await self._streams_reasoning(work)
         turn = Turn(
             work,
             log,
@@ -275,6 +276,7 @@ class Lanes:
             TurnMemory(store=self._store, lease=work.lease, thread=thread, asker=work.asker),
             self._tools,
         )
+        turn.thinks_aloud = thinks_aloud
         self._running[thread.id] = turn
         if self._leaving:
             turn.pause()
@@ -331,6 +333,12 @@ class Lanes:
         )
         log.show(await self._store.succeed(work.lease, own))
         return ""
+
+    async def _streams_reasoning(self, work: ClaimedTurn) -> bool:
+        if (streams := self.terms.streams_reasoning) is None:
+            return False
+        thread = await self._store.thread(work.thread.id)  # it knows its place, too
+        return streams(thread.key, work.asker, thread.direct)
 
     def _info(self, team: str, model: str = "") -> TeamInfo:
         try:

@@ -52,6 +52,7 @@ from teams.messages import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
+from teams.models import thinking_aloud
 from teams.tools import ToolResult
 
 SHOW_EVERY = 2.0
@@ -82,6 +83,8 @@ class Turn:
         self.id = work.lease.turn
         self.intact = False
         """The team has come to an end of its own: it can be used again as it stands."""
+        self.thinks_aloud = False
+        """People see the reasoning of models while it grows."""
         self.ended = "cut short"
         """Status in which it left its lane."""
         self._work = work
@@ -190,6 +193,7 @@ class Turn:
                 # Code that wants to run is a tool call like any other: it is not approved twice.
                 with (
                     remembering(self._memory),
+                    thinking_aloud(self.thinks_aloud),
                     run_hooks(
                         intercept=self._intercept,
                         ask=self._ask,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gateway.conversation import Author
+from gateway.conversation import Author, ConversationKey
 from gateway.store.records import Request
 from gateway.values import Origin, value
 
@@ -47,6 +47,8 @@ class TurnSettings:
     """True for those who can be told which setting to change."""
     has_others: Callable[[], bool] = _alone
     """True while other nodes may have watchers."""
+    streams_reasoning: Callable[[ConversationKey, Author, bool], bool] | None = None
+    """True where people see it while it grows; None: nowhere."""
     only: Origin | None = None
     """The config whose threads of the terminal's are run; None: any."""
     clock: Callable[[], float] = time.time

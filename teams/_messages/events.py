@@ -68,6 +68,11 @@ class ModelClientStreamingChunkEvent(_ContentEvent):
 
     type: Literal["ModelClientStreamingChunkEvent"] = "ModelClientStreamingChunkEvent"
 
+    @property
+    def thought(self) -> str:
+        """The gain of the model's thought; see `thinking_aloud`."""
+        return self.metadata.get("thought", "")
+
 
 class ThoughtEvent(_ContentEvent):
     """A model's reasoning, or the text that came with tool calls."""

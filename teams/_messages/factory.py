@@ -32,6 +32,7 @@ from teams._messages.events import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
+from teams.models._types import ThoughtPiece
 
 MessageType = type[BaseAgentEvent] | type[BaseChatMessage]
 
@@ -72,6 +73,8 @@ def stream_chunk(
         "full_message_id": full_message_id,
         "type": "ModelClientStreamingChunkEvent",
     }
+    if not content and isinstance(content, ThoughtPiece):
+        values |= {"content": "", "metadata": {"thought": content.thought}}
     return make_unvalidated(ModelClientStreamingChunkEvent, values, _CHUNK_FIELDS)
 
 

@@ -1,6 +1,6 @@
 """Model clients: the interface, and the types of requests and answers."""
 
-from teams.models._client import ChatCompletionClient
+from teams.models._client import ChatCompletionClient, thinking_aloud
 from teams.models._errors import (
     BadAnswer,
     BadCredentials,
@@ -30,6 +30,7 @@ from teams.models._types import (
     ModelInfo,
     RequestUsage,
     SystemMessage,
+    ThoughtPiece,
     TopLogprob,
     UserMessage,
     validate_model_info,
@@ -62,8 +63,10 @@ __all__ = [
     "RateLimited",
     "RequestUsage",
     "SystemMessage",
+    "ThoughtPiece",
     "TopLogprob",
     "UnknownModel",
     "UserMessage",
+    "thinking_aloud",
     "validate_model_info",
 ]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import wraps
@@ -118,6 +118,22 @@ class ErrorWatch(Protocol):
 
 MODEL_WATCH: ContextVar[ModelWatch | None] = ContextVar("teams_model_watch", default=None)
 """The watch of the run this code is part of."""
+
+THINKS_ALOUD: ContextVar[bool] = ContextVar("teams_thinks_aloud", default=False)
+"""Streams tell what thoughts gain, too, as `ThoughtPiece`s."""
+
+
+@contextmanager
+def thinking_aloud(wanted: bool = True) -> Generator[None]:
+    """Tell what thoughts gain, in everything run inside.
+
+    Chunks without text then have it as `thought` in their metadata.
+    """
+    token = THINKS_ALOUD.set(wanted)
+    try:
+        yield
+    finally:
+        THINKS_ALOUD.reset(token)
 
 
 class ChatCompletionClient(ComponentBase[BaseModel], ABC):

@@ -15,6 +15,7 @@ from teams.models._types import (
     CreateResult,
     FinishReasons,
     HostedResult,
+    ThoughtPiece,
     Wire,
 )
 
@@ -81,10 +82,29 @@ class Draft:
     """The newest call with each index."""
     _by_id: dict[str, DraftCall] = field(default_factory=dict[str, DraftCall])
     hosted: Wire = field(default_factory=dict[str, object])
+    growth: list[str] | None = None
+    """Gains of the thought that were not told yet; None if nobody asks."""
     _spent: list[Wire] = field(default_factory=list[Wire])
     """The usage of requests that the last one continued."""
     _text: list[str] = field(default_factory=list[str])
     _thoughts: list[str] = field(default_factory=list[str])
+
+    def think_aloud(self) -> None:
+        """Tell of the thought while it grows."""
+        self.growth = []
+        if self.marks is not None:
+            self.marks.growth = self.growth
+
+    def gain(self, text: str) -> None:
+        """Take a piece of reasoning that comes again in the end."""
+        if self.growth is not None and text:
+            self.growth.append(text)
+
+    def grown(self) -> ThoughtPiece:
+        """The gain of the thought."""
+        piece = ThoughtPiece("".join(self.growth or ()))
+        (self.growth or []).clear()
+        return piece
 
     def say(self, text: str) -> str:
         """Take a piece of the text; the part that may be shown."""
@@ -98,6 +118,7 @@ class Draft:
         if text and self.marks is not None:
             self.marks.separated = True
         self._thoughts.append(text)
+        self.gain(text)
 
     def count(self, usage: object) -> None:
         """Take counts of tokens; a later one holds."""

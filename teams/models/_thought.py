@@ -39,6 +39,8 @@ class ThoughtParser:
     _code: str = ""
     """The mark of the open code."""
     _thoughts: list[str] = field(default_factory=list[str])
+    growth: list[str] | None = None
+    """Takes what an open thought gains, if somebody asks."""
 
     @property
     def thought(self) -> str:
@@ -116,6 +118,9 @@ class ThoughtParser:
         """Read to the end of the thought."""
         closing = (self._mark or self.marks.opened or ANY[0]).closing
         thought, found, rest = self._held.partition(closing)
+        gained = thought if found else self._held[: 1 - len(closing)]
+        if self.growth is not None and gained and not (self._mark and self._mark.silent):
+            self.growth.append(gained)
         if found:
             if not (self._mark and self._mark.silent):
                 self._thoughts.append("".join([*self._open, thought]))
@@ -123,9 +128,8 @@ class ThoughtParser:
             self._held = f"{closing}{rest}" if closing in _HARMONY_OPENINGS else rest
             self._state = "after"
         else:  # the last characters may be the first ones of the mark
-            keep = len(closing) - 1
-            self._open.append(self._held[:-keep])
-            self._held = self._held[-keep:]
+            self._open.append(gained)
+            self._held = self._held[len(gained) :]
         return bool(found)
 
     def _watch(self, shown: list[str]) -> bool:

@@ -136,6 +136,19 @@ class CreateResult(BaseModel, defer_build=True):
         object.__setattr__(self, "_left_out", calls)
 
 
+class ThoughtPiece(str):
+    """A piece of a stream that has no text but a `thought`."""
+
+    __slots__ = ("thought",)
+
+    def __new__(cls, thought: str) -> Self:
+        piece = super().__new__(cls)
+        piece.thought = thought
+        return piece
+
+    thought: str
+
+
 class HostedResult(CreateResult, defer_build=True):
     """An answer, with its id at the service."""
 

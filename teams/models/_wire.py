@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import replace
 from typing import Unpack, cast
 
@@ -12,9 +12,10 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellableStream, run_cancellable
 from teams._base.telemetry import trace_model, trace_model_stream
+from teams._base.whole_text import whole_texts
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.models._client import Asking, ChatCompletionClient
+from teams.models._client import THINKS_ALOUD, Asking, ChatCompletionClient
 from teams.models._dialect import Dialect, Json, Request
 from teams.models._draft import Draft
 from teams.models._endpoint import ModelEndpoint
@@ -164,7 +165,11 @@ class WireClient(ChatCompletionClient):
         body, draft = self._dialect.body(request), self._dialect.draft(request)
         with self._errors():
             async with Deadline(self._endpoint, self._deadline).limit():
-                answer = await self._transport.whole(body)
+                try:
+                    answer = await self._transport.whole(body)
+                except UnicodeEncodeError:
+                    body = whole_texts(body)
+                    answer = await self._transport.whole(body)
                 self._take(answer, draft)
                 while more := self._dialect.resume(body, draft):
                     answer = await self._transport.whole(more)
@@ -177,17 +182,21 @@ class WireClient(ChatCompletionClient):
     async def _stream(self, asked: Asked) -> AsyncGenerator[str | CreateResult, None]:
         request = await self._request(asked)
         body, draft = self._dialect.body(request), self._dialect.draft(request)
+        if THINKS_ALOUD.get():
+            draft.think_aloud()
         with self._errors():
             deadline = Deadline(self._endpoint, self._deadline)
             sent: Wire | None = body
             while sent:
                 framing = self._transport.framing()
-                async with self._transport.stream(sent, deadline) as pieces:
+                async with AsyncExitStack() as stack:
+                    pieces = await self._open(stack, sent, deadline)
                     log_stream_start(sent["messages"])
                     async for piece in pieces:
                         deadline.check()
                         for event in framing(piece):
-                            if text := self._take(event, draft):
+                            if (text := self._take(event, draft)) or draft.growth:
+                                text = text or draft.grown()
                                 handed = deadline.now()
                                 yield text
                                 deadline.resume(handed)
@@ -202,6 +211,15 @@ class WireClient(ChatCompletionClient):
             result = self._settle(draft)
             log_stream_end(result)
             yield await self._repaired(asked, result)
+
+    async def _open(
+        self, stack: AsyncExitStack, body: Wire, deadline: Deadline
+    ) -> AsyncIterator[bytes]:
+        open_stream = self._transport.stream
+        try:
+            return await stack.enter_async_context(open_stream(body, deadline))
+        except UnicodeEncodeError:  # half a character of somebody's: rare, so not looked for
+            return await stack.enter_async_context(open_stream(whole_texts(body), deadline))
 
     def _take(self, event: object, draft: Draft) -> str:
         """Take an event, and return its text for the reader."""

@@ -113,7 +113,8 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         pieces = list[str | CreateResult]()
         async with aclosing(stream):
             async for piece in stream:
-                pieces.append(piece)
+                if piece:  # a thought is in the result
+                    pieces.append(piece)
                 if isinstance(piece, CreateResult):
                     await self._kept.keep(key, pieces)
                 yield piece

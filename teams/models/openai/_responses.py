@@ -126,7 +126,11 @@ class ResponsesDialect(OpenAIDialect):
             case "response.output_text.delta" | "response.refusal.delta":
                 draft.begun = True
                 return event.get("delta") or ""
+            case "response.reasoning_summary_text.delta":
+                draft.begun = True
+                draft.gain(str(event.get("delta") or ""))
             case "response.completed" | "response.incomplete":
+                draft.growth = None  # it has all of it again
                 _read_response(event.get("response"), draft)
             case "response.failed":
                 draft.error = fields_of(event.get("response")).get("error") or event

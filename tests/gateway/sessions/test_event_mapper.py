@@ -10,7 +10,7 @@ from gateway.events import (
     Usage,
     WorkHandedOff,
 )
-from gateway.sessions.event_mapper import EventMapper
+from gateway.sessions.event_mapper import LONGEST, THINKING, EventMapper
 from gateway.store.records import OpenMessage
 from teams.base import Handoff
 from teams.core import FunctionCall
@@ -234,3 +234,89 @@ def test_long_reasoning_is_bounded_and_still_taken_out_of_the_message():
     [_, said] = transcript().map_item(thought(answer))
     assert isinstance(said, Thought)
     assert len(said.text) < 200_100
+
+
+def thinks(text, source="ann", message="m1"):
+    return ModelClientStreamingChunkEvent(
+        content="", source=source, full_message_id=message, metadata={"thought": text}
+    )
+
+
+def test_a_thought_that_grows_is_a_quotation_that_gives_way_to_the_text():
+    shown = play(
+        transcript(),
+        thinks("Hm.\n"),
+        thinks("So."),
+        chunk("Y"),
+        chunk("es"),
+        thought("Hm.\nSo."),
+        text("Yes", message="m2"),
+    )
+    assert shown[1:] == [
+        ("+", "m1", f"{THINKING}Hm.\n> "),
+        ("+", "m1", "So."),
+        ("=", "m1", "Y"),
+        ("+", "m1", "es"),
+        ("thought", "Hm.\nSo."),
+        ("!", "m1", "Yes"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "end", ["\n", "\r\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"]
+)
+def test_no_end_of_a_line_ends_the_quotation(end):
+    shown = play(transcript(), thinks(f"a{end}# b"), thinks(f"{end}{end}```"))
+    lines = "".join(line[2] for line in shown[1:]).splitlines()
+    assert len(lines) == 5
+    assert all(line.startswith("> ") for line in lines)
+
+
+def test_a_thought_before_a_tool_is_taken_back_and_its_message_goes_on():
+    script = transcript()
+    shown = play(script, thinks("Hm."), thought("Hm."), REQUEST, thinks("So.", message="m2"))
+    assert shown[1:] == [
+        ("+", "m1", f"{THINKING}Hm."),
+        ("thought", "Hm."),
+        ("=", "m1", ""),
+        ("=", "m1", f"{THINKING}So."),
+    ]
+    assert play(script, chunk("Yes", message="m2"), text("Yes", message="m3"))[-1] == (
+        "!",
+        "m1",
+        "Yes",
+    )
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_thought_that_broke_off_is_no_text_of_its_message(done):
+    script = transcript()
+    play(script, thinks("Hm."))
+    assert script.open_messages() == ()
+    (closed,) = script.close(done=done, broken=not done)
+    assert isinstance(closed, MessageFinished)
+    assert (closed.message, closed.text, closed.broken) == ("m1", "", False)
+
+
+def test_a_thought_after_the_text_has_begun_is_not_shown():
+    shown = play(transcript(), chunk("Y"), thinks("Hm."), chunk("es"), text("Yes"))
+    assert shown[1:] == [("+", "m1", "Y"), ("+", "m1", "es"), ("!", "m1", "Yes")]
+
+
+def test_a_thought_of_a_resumed_turn_takes_the_place_of_what_was_begun():
+    begun = OpenMessage(message="m0", turn="u", agent="ann", text="Hal")
+    shown = play(transcript(resumed=[begun]), thinks("Hm."), chunk("Yes"), text("Yes"))
+    assert shown[1:] == [("=", "m0", f"{THINKING}Hm."), ("=", "m0", "Yes"), ("!", "m0", "Yes")]
+
+
+def test_a_thought_is_as_long_as_a_text_may_be():
+    script = transcript()
+    play(script, thinks("x" * (LONGEST - 10)))
+    assert len(script._growing["ann"].text) == LONGEST
+    assert play(script, thinks("y")) == []
+
+
+def test_a_hand_off_after_a_thought_leaves_nothing_of_it():
+    handoff = HandoffMessage(content="Go on.", source="ann", target="bob")
+    shown = play(transcript(), thinks("Hm."), handoff)
+    assert shown[2:] == [("!", "m1", ""), "handed_off"]

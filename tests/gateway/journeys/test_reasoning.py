@@ -1,0 +1,160 @@
+"""Reasoning that people see while it grows, where a setting says so."""
+
+import asyncio
+import io
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.terminal.items import AgentItem, ThoughtItem
+from adapters.terminal.model import ThreadModel
+from adapters.terminal.plain import PlainChat
+from adapters.terminal.settings import Settings
+from gateway.access.authority import Access
+from gateway.app.assemble import access_of
+from gateway.app.load import load_config
+from gateway.app.plain_text import PlainText
+from gateway.config.routes import Route
+from gateway.conversation import Author, ConversationKey
+from gateway.events import TextDelta
+from gateway.gateway import Gateway
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.base import Team
+from teams.conditions import MaxMessageTermination
+from teams.models import ThoughtPiece
+from teams.models.openai import OpenAIChatCompletionClient
+from tests.fakes.new_store import new_store
+from tests.fakes.openai_script import Reply
+from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.scripted_model import Piece, ScriptedModel, says
+from tests.gateway.scripted import ScriptedTeams, of, opened, turn
+
+PIECES: Sequence[Piece] = (
+    ThoughtPiece("Hm.\n\x1b[31mWell,"),
+    ThoughtPiece(" well."),
+    "The an",
+    "swer.",
+    says("The answer.", thought="Hm.\n\x1b[31mWell, well."),
+)
+
+
+def streaming() -> Access:
+    access = Access()
+    access.terminal_streams_reasoning = True
+    return access
+
+
+def team(model: Any) -> Team:
+    agent = AssistantAgent("ann", model, model_client_stream=True)
+    return RoundRobinGroupChat([agent], termination_condition=MaxMessageTermination(2))
+
+
+@pytest.mark.parametrize("aloud", [True, False])
+async def test_a_model_is_asked_to_think_aloud_where_the_setting_says_so(
+    openai_server: FakeOpenAI, tmp_path: Path, aloud: bool
+):
+    client = OpenAIChatCompletionClient(model="gpt-4o", api_key="k", base_url=openai_server.url)
+    openai_server.script(Reply(reasoning="Hm, well.", text="The answer."))
+    access = streaming() if aloud else Access()
+    async with opened(tmp_path, lambda: team(client), access=access) as gateway:
+        thread = (await gateway.create_thread()).id
+        events = await turn(gateway, thread, "go")
+    await client.close()
+    deltas = of(TextDelta, events)
+    assert any(delta.thought for delta in deltas) is aloud
+    assert not any(delta.replace for delta in deltas) or aloud
+
+
+async def test_the_terminal_shows_it_until_the_answer_begins(tmp_path: Path):
+    async with opened(tmp_path, lambda: team(ScriptedModel(PIECES))) as gateway:
+        thread = (await gateway.create_thread()).id
+        events = await turn(gateway, thread, "go")
+    model, texts = ThreadModel(), list[str]()
+    for event in events:
+        model.apply(event)
+        texts += [item.text for item in model.items.values() if isinstance(item, AgentItem)]
+    shown = list(dict.fromkeys(texts))
+    assert shown[0].startswith("> *Thinking*\n> Hm.\n> ")
+    assert "\x1b" not in "".join(shown)
+    assert shown[-1] == "The answer."
+    assert [item.text for item in model.items.values() if isinstance(item, ThoughtItem)]
+
+
+async def test_line_mode_prints_its_lines_and_then_the_answer(tmp_path: Path):
+    out = io.StringIO()
+    plain = PlainChat(
+        Settings(data_dir=tmp_path),
+        stdin=io.StringIO("go\n"),
+        stdout=out,
+        stderr=io.StringIO(),
+    )
+
+    @asynccontextmanager
+    async def connect() -> AsyncGenerator[Gateway, None]:
+        teams = ScriptedTeams(lambda: team(ScriptedModel(PIECES)))
+        async with Gateway(new_store(tmp_path), teams) as gateway:
+            yield gateway
+
+    async with asyncio.timeout(8):
+        await plain.run(connect)
+    said = out.getvalue()
+    assert "\x1b" not in said
+    assert said.rstrip().endswith("The answer.")
+
+
+async def test_what_a_run_prints_has_no_thought(tmp_path: Path):
+    async with opened(tmp_path, lambda: team(ScriptedModel(PIECES))) as gateway:
+        thread = (await gateway.create_thread()).id
+        events = await turn(gateway, thread, "go")
+    text = PlainText(names=False)
+    assert "".join(map(text.append, events)) == "The answer.\n"
+
+
+ANN, BOB = Author(id="slack:T1:ANN", name="Ann"), Author(id="slack:T1:BOB", name="Bob")
+ROUTES = [
+    {"users": ["ANN"], "channels": ["C1"], "reasoning": "stream"},
+    {"users": ["BOB"], "channels": ["C1"]},
+    {"users": ["BOB"], "dm": True, "reasoning": "stream"},
+]
+
+
+@pytest.mark.parametrize(
+    ("person", "channel", "direct", "streams"),
+    [
+        (ANN, "C1", False, True),
+        (BOB, "C1", False, False),
+        (BOB, "D1", True, True),
+        (ANN, "C2", False, False),
+        (BOB, "C2", False, False),
+    ],
+)
+def test_the_route_of_who_asks_says_it(person: Author, channel: str, direct: bool, streams: bool):
+    routes = [Route.model_validate({"adapter": "slack", **route}) for route in ROUTES]
+    access = Access(routes=routes)
+    key = ConversationKey(platform="slack", workspace="T1", channel=channel, root="1")
+    assert access.streams_reasoning(key, person, direct) is streams
+    assert access.ever_streams_reasoning
+    assert not access.streams_reasoning(ConversationKey.local("t"), ANN, direct=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "here", "anywhere"),
+    [
+        ("", False, False),
+        ('[terminal]\nreasoning = "fold"', False, False),
+        ('[terminal]\nreasoning = "stream"', True, True),
+    ],
+)
+def test_the_terminal_has_a_setting_of_its_own(
+    tmp_path: Path, text: str, here: bool, anywhere: bool
+):
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    access = access_of(load_config(path).config)
+    key = ConversationKey.local("t")
+    assert access.streams_reasoning(key, ANN, direct=False) is here
+    assert access.ever_streams_reasoning is anywhere
