@@ -92,6 +92,11 @@ autogen: .venv/dev ## Exchange components with AutoGen 0.7.5, in an environment 
 	@python=$$($(BIN)/python -m benchmarks.autogen.environment) && \
 		AUTOGEN_PYTHON=$$python $(BIN)/pytest tests/autogen $(ARGS)
 
+.PHONY: models-real
+models-real: .venv/dev ## Ask a real model: llama.cpp's server, compiled in ten minutes the first time
+	@python=$$($(BIN)/python -m tests.real_models.environment) && \
+		LLAMA_PYTHON=$$python $(BIN)/pytest tests/real_models $(ARGS)
+
 # Extras that can't stand beside the others, older releases that Parley works with, too, and Kubernetes'
 # schemas: each has a lock of its own in requirements/extras, and tests that run in an environment of it.
 EXTRAS := $(patsubst requirements/extras/%.txt,%,$(wildcard requirements/extras/*.txt))
@@ -151,7 +156,7 @@ bench-quick: .venv/runtime ## Run the benchmarks briefly (a minute) and print wh
 
 .PHONY: clean
 clean: ## Remove the environments, caches and reports
-	rm -rf .venv .venv-lock .venv-extras benchmarks/.ag2-venv benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lock .venv-extras .venv-models benchmarks/.ag2-venv benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html $(CLIENTS)/node_modules $(BROWSER)/node_modules
 
 # --- environments ----------------------------------------------------------------------------
@@ -198,6 +203,8 @@ lock: .venv-lock/lock ## Rewrite requirements/*.txt, keeping versions that still
 	$(COMPILE) --group openai-2 $(APART) -o requirements/extras/openai-2.txt
 	$(COMPILE) --extra semantic-kernel $(APART) -o requirements/extras/semantic-kernel.txt
 	$(COMPILE) --extra video-surfer $(APART) -o requirements/extras/video-surfer.txt
+	$(COMPILE) --no-deps tests/real_models/build.in -o tests/real_models/build.txt
+	$(COMPILE) --no-deps tests/real_models/requirements.in -o tests/real_models/requirements.txt
 
 .PHONY: upgrade
 upgrade: ## Rewrite requirements/*.txt with the newest versions

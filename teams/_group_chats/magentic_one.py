@@ -29,7 +29,7 @@ from teams._group_chats.magentic_ledger import ProgressLedger, read_ledger
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage, TextMessage
 from teams._run.run import run_in_path
-from teams.agents._set_aside import setting_aside
+from teams.agents._set_aside import SettingAside
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import remove_images
 from teams.models._types import AssistantMessage, LLMMessage, RequestUsage, UserMessage
@@ -268,7 +268,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self, messages: Sequence[LLMMessage], json_output: type[BaseModel] | bool | None = None
     ) -> str:
         answer = self._model_client.create(messages, json_output=json_output)
-        with setting_aside(self._thread.items(), self.manager_name):
+        with SettingAside(self._thread.items(), self.manager_name):
             result = await run_in_path(self.manager_name, answer)
         if not isinstance(result.content, str):
             raise RuntimeError(

@@ -25,7 +25,7 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectorEvent
 from teams._run.merge import run_bounded
 from teams._run.run import run_in_path, stream_answer_in_path
-from teams.agents._set_aside import setting_aside
+from teams.agents._set_aside import SettingAside
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._types import (
@@ -209,7 +209,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         prompt = await self._prompt(candidates)
         while (speaker := self._decision(candidates)) is None:
             asked = self._ask([prompt, *self._exchange(candidates)])
-            with setting_aside(self._model_context.history):
+            with SettingAside(self._model_context.history):
                 async with aclosing(asked) as events:
                     async for event in events:
                         yield event

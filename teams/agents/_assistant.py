@@ -43,7 +43,7 @@ from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import StreamingChatAgent
 from teams.agents._handoff import Handoff
 from teams.agents._memory_states import MemoryStates
-from teams.agents._set_aside import offer_again, setting_aside
+from teams.agents._set_aside import SettingAside, offer_again
 from teams.agents._tool_batch import ToolBatch
 from teams.memory._base import Memory
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
@@ -305,7 +305,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         await self._accept(turn, answer)
 
     def _setting_aside(self) -> AbstractContextManager[None]:
-        return setting_aside(self._model_context.history)
+        return SettingAside(self._model_context.history)
 
     async def _absorb_messages(self, turn: TurnRecord, messages: Sequence[BaseChatMessage]) -> None:
         """Messages and memories into the context, each once."""

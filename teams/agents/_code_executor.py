@@ -38,7 +38,7 @@ from teams.agents._code_run import (
     find_code_blocks,
     read_decision,
 )
-from teams.agents._set_aside import offer_again, setting_aside
+from teams.agents._set_aside import SettingAside, offer_again
 from teams.code_executors._base import CodeExecutor
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
@@ -287,7 +287,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         assert model is not None, "only a model reflects"
         messages = await self._request(model)
         answer = None
-        with setting_aside(self._model_context.history):
+        with SettingAside(self._model_context.history):
             if not self._model_client_stream:
                 answer = await run_in_path(self.name, model.create(messages))
             else:
@@ -375,7 +375,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         assert model is not None, "only a model tries again"
         prompt = consider_prompt(self._max_retries_on_error - turn.attempt)
         messages = [*await self._request(model), UserMessage(content=prompt, source=self.name)]
-        with setting_aside(self._model_context.history):
+        with SettingAside(self._model_context.history):
             answer = await run_in_path(self.name, model.create(messages, json_output=RetryDecision))
         decision = read_decision(_text(answer, self.name))
         turn.produced.append(

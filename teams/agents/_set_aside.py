@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from typing import TypeAlias, TypeVar, cast
+from collections.abc import Sequence
+from typing import TypeAlias, cast
 
 from teams._base.image import Image
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
@@ -26,21 +25,33 @@ PEOPLE = "user"
 """The source of what people say."""
 
 Kept: TypeAlias = LLMMessage | BaseAgentEvent | BaseChatMessage
-K = TypeVar("K", bound=Kept)
 
 
-@contextmanager
-def setting_aside(kept: list[K], own: str = "") -> Generator[None]:
-    """Set aside what the request within is refused for.
+class SettingAside:
+    """A context that sets aside what the request within is refused for.
 
     It is made of what is `kept`; `own` names who asks, where these are the messages of a chat.
+    A generator in its place would cost a short turn a hundredth more.
     """
-    try:
-        yield
-    except ContentRefused as error:
-        if not (error.about_files and _leave_images_out(kept)):
-            _set_content_aside(kept, own)
-        raise
+
+    __slots__ = ("_kept", "_own")
+
+    def __init__(
+        self,
+        kept: list[LLMMessage] | list[BaseChatMessage] | list[BaseAgentEvent | BaseChatMessage],
+        own: str = "",
+    ) -> None:
+        self._kept = cast("list[Kept]", kept)
+        self._own = own
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, ContentRefused):
+            only_images = error.about_files and _leave_images_out(self._kept)
+            if not only_images:
+                _set_content_aside(self._kept, self._own)
 
 
 def offer_again(history: list[LLMMessage], messages: Sequence[BaseChatMessage]) -> None:
@@ -52,10 +63,10 @@ def offer_again(history: list[LLMMessage], messages: Sequence[BaseChatMessage]) 
             heard.add(message.source)
             said = [each for each in messages if each.source == message.source]
             if said and message.content == NO_MESSAGE:
-                _put(history, place, f"{_words(said[-1])}\n\n{OFFERED}")
+                _put(cast("list[Kept]", history), place, f"{_words(said[-1])}\n\n{OFFERED}")
 
 
-def _leave_images_out(kept: list[K]) -> bool:
+def _leave_images_out(kept: list[Kept]) -> bool:
     """Leave the newest images out; False if there are none."""
     for place in reversed(range(len(kept))):
         message = kept[place]
@@ -67,7 +78,7 @@ def _leave_images_out(kept: list[K]) -> bool:
     return False
 
 
-def _set_content_aside(kept: list[K], own: str) -> None:
+def _set_content_aside(kept: list[Kept], own: str) -> None:
     """Replace what may be to blame; after a vain try, all."""
     places = _since_answer(kept, own)
     blamed = [place for place in places if _is_blamed_first(kept[place])] or places
@@ -119,7 +130,7 @@ def _words(message: UserMessage | BaseChatMessage) -> str:
     return "\n".join(part for part in parts if isinstance(part, str))
 
 
-def _put(kept: list[K], place: int, text: str) -> None:
+def _put(kept: list[Kept], place: int, text: str) -> None:
     """Let this be said there; a result keeps its call."""
     put: Kept
     match kept[place]:
@@ -133,4 +144,4 @@ def _put(kept: list[K], place: int, text: str) -> None:
             put = TextMessage(content=text, source=message.source, metadata=message.metadata)
         case _:
             return
-    kept[place] = cast("K", put)
+    kept[place] = put

@@ -21,7 +21,7 @@ from teams._run.nesting import ResumableTeam
 from teams._run.run import run_in_path, stream_in_path
 from teams._snapshot.description import ContextField, MemberField, RecordField
 from teams.agents._base import StreamingChatAgent
-from teams.agents._set_aside import setting_aside
+from teams.agents._set_aside import SettingAside
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._types import AssistantMessage, LLMMessage, SystemMessage, UserMessage
@@ -249,7 +249,7 @@ class SocietyOfMindAgent(StreamingChatAgent, Component[SocietyOfMindAgentConfig]
             self._instruction_message(self._response_prompt),
         ]
         answer = self._model_client.create(request, cancellation_token=token)
-        with setting_aside(turn.said):
+        with SettingAside(turn.said):
             result = await run_in_path(self.name, answer)
         if not isinstance(result.content, str):
             raise RuntimeError(

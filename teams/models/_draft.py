@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from teams._base.tool_call import FunctionCall
+from teams._base.whole_text import whole_text
 from teams.models._edge import arguments_text, reported_usage
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
 from teams.models._thought import ThoughtParser
@@ -102,7 +103,7 @@ class Draft:
 
     def grown(self) -> ThoughtPiece:
         """The gain of the thought."""
-        piece = ThoughtPiece("".join(self.growth or ()))
+        piece = ThoughtPiece(whole_text("".join(self.growth or ())))
         (self.growth or []).clear()
         return piece
 

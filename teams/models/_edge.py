@@ -13,7 +13,7 @@ from uuid import uuid4
 from teams._base.tool_call import LARGEST_ARGUMENTS, MOST_VALUES, FunctionCall, is_too_large
 from teams._base.whole_text import whole_text, whole_texts
 from teams.models._structured import bare_json
-from teams.models._types import CreateResult, HostedResult, RequestUsage, ThoughtPiece
+from teams.models._types import CreateResult, HostedResult, RequestUsage
 
 T = TypeVar("T")
 
@@ -100,8 +100,6 @@ async def incoming_pieces(
                         yield whole_text(half)
                     half = ""
                     yield incoming(piece, structured=structured)
-                case ThoughtPiece():
-                    yield ThoughtPiece(whole_text(piece.thought))
                 case str() if half or not piece.isascii():
                     text = half + piece
                     half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""

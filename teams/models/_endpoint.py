@@ -46,6 +46,8 @@ _CONTENT = re.compile(
     r"|messages?[.\[]\d",
     re.IGNORECASE,
 )
+# llama.cpp has it with status 500.
+_NO_INPUT = re.compile(r"\b(image|audio|video) input is not supported")
 _NO_CONTENT = re.compile(
     r"polic|safety|moderat|unknown parameter|extra inputs|thinking|signature|cache_control|api key",
     re.IGNORECASE,
@@ -247,7 +249,8 @@ def _kind_by_text(status: int | None, message: str) -> Kind:
     if status == 404:  # noqa: PLR2004
         unknown = UnknownModel if "model" in message.lower() else BadRequest
         return unknown, "The provider does not know this model or address"
-    if status == 400 and _CONTENT.search(message) and not _NO_CONTENT.search(message):  # noqa: PLR2004
+    spoken_of = _CONTENT.search(message) and not _NO_CONTENT.search(message)
+    if (status == 400 and spoken_of) or _NO_INPUT.search(message):  # noqa: PLR2004
         return ContentRefused, "The provider did not take the content of a message"
     if status is not None and status < 500:  # noqa: PLR2004
         return BadRequest, "The provider refused the request"

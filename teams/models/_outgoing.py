@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, groupby
+from itertools import chain, groupby, takewhile
 
 from pydantic import BaseModel
 
@@ -49,6 +49,11 @@ def outgoing(dialect: Dialect, asked: Asked) -> Request:
     messages = past.settle(messages)
     if dialect.alternates:
         messages = [*chain.from_iterable(_one_of(group) for _, group in groupby(messages, _side))]
+    elif all(map(_is_said, messages[-2:])) and messages[1:]:
+        # llama.cpp, which goes on with the last one, has "Cannot have 2 or more assistant messages
+        # at the end of the list".
+        last = [*takewhile(_is_said, reversed(messages))]
+        messages = [*messages[: -len(last)], *_one_of(reversed(last))]
     tools, left_out = _fitting_tools(tools, names)
     return Request(
         messages=messages,
@@ -64,10 +69,13 @@ def outgoing(dialect: Dialect, asked: Asked) -> Request:
     )
 
 
+def _is_said(message: LLMMessage) -> bool:
+    return isinstance(message, AssistantMessage) and isinstance(message.content, str)
+
+
 def _side(message: LLMMessage) -> object:
     """The speaker, for messages that may become one; else the message."""
-    is_text = isinstance(message, AssistantMessage) and isinstance(message.content, str)
-    return type(message) if is_text or isinstance(message, UserMessage) else id(message)
+    return type(message) if _is_said(message) or isinstance(message, UserMessage) else id(message)
 
 
 def _one_of(group: Iterable[LLMMessage]) -> list[LLMMessage]:

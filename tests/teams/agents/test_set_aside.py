@@ -249,13 +249,15 @@ async def test_any_other_refusal_changes_nothing(
         ("Unable to process input image. Please retry.", True),
         ("Provided image is not valid.", True),
         ("cannot identify image file", True),
+        (Fail(status=500, message="image input is not supported - hint: ... the mmproj"), True),
         ("Invalid 'messages[3].content': string too long.", False),
     ],
 )
 async def test_the_sentences_of_providers_are_understood(
-    openai_server: FakeOpenAI, agent: Make, message: str, files: bool
+    openai_server: FakeOpenAI, agent: Make, message: str | Fail, files: bool
 ):
-    openai_server.script(Fail(status=400, message=message))
+    fail = Fail(status=400, message=message) if isinstance(message, str) else message
+    openai_server.script(fail)
     ann = agent()
     with pytest.raises((TeamError, ModelError)) as raised:
         await ann.run(task="Hi")

@@ -1,10 +1,12 @@
 """Requests that leave by the edge."""
 
+import json
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from teams.core import FunctionCall
 from teams.models import (
     AssistantMessage,
     FunctionExecutionResult,
@@ -91,3 +93,82 @@ async def test_what_is_left_out_is_noted_once(caplog: pytest.LogCaptureFixture):
         "A result of 'add' is left out, without its call, of a request to the model m.",
         "A second tool 'note' is left out, of a request to the model m.",
     ]
+
+
+ANSWERS = {
+    "openai": {"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]},
+    "anthropic": {
+        "type": "message",
+        "content": [{"type": "text", "text": "ok"}],
+        "stop_reason": "end_turn",
+    },
+    "ollama": {"message": {"content": "ok"}, "done": True, "done_reason": "stop"},
+}
+
+
+def answering(kind: Any) -> WireServer:
+    return WireServer(kind, json.dumps(ANSWERS[kind]))
+
+
+SAID = [AssistantMessage(content=text, source="ann") for text in ("One.", "Two.", "Three.")]
+
+
+@pytest.mark.parametrize("kind", ["openai", "ollama"])
+@pytest.mark.parametrize(
+    ("messages", "last"),
+    [
+        ([*HELLO, *SAID[:2]], "One.\n\nTwo."),
+        ([*HELLO, *SAID], "One.\n\nTwo.\n\nThree."),
+        ([*SAID[:1], *HELLO, *SAID[1:]], "Two.\n\nThree."),
+        ([*HELLO, *SAID[:1]], "One."),
+    ],
+)
+async def test_no_two_answers_stand_at_the_end(kind: Any, messages: Any, last: str):
+    server = answering(kind)
+    await server.client().create(messages)
+    sent = server.requests[-1]["messages"]
+    assert sent[-1]["role"] == "assistant"
+    assert sent[-2]["role"] == "user"
+    assert sent[-1]["content"] == last
+
+
+async def test_answers_in_the_midst_stay_apart():
+    server = answering("openai")
+    await server.client().create([*HELLO, *SAID, *HELLO])
+    assert [each["role"] for each in server.requests[-1]["messages"]] == [
+        "user",
+        *["assistant"] * 3,
+        "user",
+    ]
+
+
+HALF = "a\ud800b"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [UserMessage(content=HALF, source="user")],
+        [SystemMessage(content=HALF), *HELLO],
+        [*HELLO, AssistantMessage(content=HALF, source="ann"), *HELLO],
+        [
+            *HELLO,
+            AssistantMessage(content=[FunctionCall("c1", '{"a": "\ud800"}', "note")], source="ann"),
+            FunctionExecutionResultMessage(
+                content=[FunctionExecutionResult(content=HALF, name="note", call_id="c1")]
+            ),
+        ],
+        [UserMessage(content=[HALF, "more"], source="user")],
+    ],
+)
+async def test_half_a_character_does_not_hold_a_request_up(kind: Any, messages: Any, stream: bool):
+    server = answering(kind)
+    client = server.client()
+    if stream:
+        assert [piece async for piece in client.create_stream(messages)]
+    else:
+        await client.create(messages)
+    assert "\ufffd" in json.dumps(server.requests[-1], ensure_ascii=False)
+    json.dumps(server.requests[-1], ensure_ascii=False).encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
@@ -16,7 +16,7 @@ from teams.models import (
     UserMessage,
     thinking_aloud,
 )
-from teams.models._edge import incoming_pieces
+from teams.models._draft import Draft
 from teams.models.anthropic import AnthropicChatCompletionClient
 from teams.models.cache import ChatCompletionCache
 from teams.models.fallback import FallbackChatCompletionClient
@@ -98,13 +98,13 @@ async def test_it_grows_before_it_is_complete(
             assert [piece async for piece in stream]
 
 
-async def test_a_half_character_in_a_thought_is_made_whole():
-    async def stream() -> AsyncGenerator[str | CreateResult, None]:
-        yield ThoughtPiece("a\ud800b")
-
-    (piece,) = [each async for each in incoming_pieces(stream())]
-    assert isinstance(piece, ThoughtPiece)
-    assert piece.thought.encode()
+def test_a_half_character_in_a_thought_is_made_whole():
+    draft = Draft(finishes={})
+    draft.think("not asked for")
+    draft.think_aloud()
+    draft.think("a\ud800b")
+    assert draft.grown().thought == "a\ufffdb"
+    assert draft.grown().thought == ""
 
 
 async def test_claude_and_ollama_think_aloud():
