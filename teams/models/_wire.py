@@ -123,7 +123,7 @@ class WireClient(ChatCompletionClient):
 
     @override
     def left_out(self, tools: Sequence[Tool | ToolSchema]) -> Sequence[str]:
-        return outgoing(self._dialect, Asked((), tools, "auto", None, {})).left_out
+        return outgoing(self._dialect, Asked((), tools)).left_out
 
     @property
     @override

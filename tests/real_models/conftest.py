@@ -1,4 +1,4 @@
-"""A real server with a small model, for the tests of this folder."""
+"""A real server with a small model."""
 
 from __future__ import annotations
 

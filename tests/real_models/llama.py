@@ -1,4 +1,4 @@
-"""llama.cpp's server as a process, and texts that its model is made to say."""
+"""llama.cpp's server as a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our clients and an agent against llama.cpp's real server; `make models-real` runs this."""
+"""Clients and agents against llama.cpp's real server."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.scripted_model import Piece, ScriptedModel, says
-from tests.gateway.scripted import ScriptedTeams, of, opened, turn
+from tests.gateway.scripted import ScriptedTeams, ends, of, opened, turn, until
 
 PIECES: Sequence[Piece] = (
     ThoughtPiece("Hm.\n\x1b[31mWell,"),
@@ -70,17 +70,23 @@ async def test_a_model_is_asked_to_think_aloud_where_the_setting_says_so(
 
 
 async def test_the_terminal_shows_it_until_the_answer_begins(tmp_path: Path):
-    async with opened(tmp_path, lambda: team(ScriptedModel(PIECES))) as gateway:
+    go = asyncio.Event()
+    scripted = ScriptedModel([*PIECES[:2], go, *PIECES[2:]])
+    async with opened(tmp_path, lambda: team(scripted)) as gateway:
         thread = (await gateway.create_thread()).id
-        events = await turn(gateway, thread, "go")
-    model, texts = ThreadModel(), list[str]()
-    for event in events:
-        model.apply(event)
-        texts += [item.text for item in model.items.values() if isinstance(item, AgentItem)]
-    shown = list(dict.fromkeys(texts))
-    assert shown[0].startswith("> *Thinking*\n> Hm.\n> ")
-    assert "\x1b" not in "".join(shown)
-    assert shown[-1] == "The answer."
+        await gateway.send(thread, "go")
+        thinking = await until(gateway, thread, lambda event: isinstance(event, TextDelta))
+        go.set()
+        ended = await until(gateway, thread, ends)
+    model = ThreadModel()
+    model.apply_all(thinking)
+    (open_one,) = (item for item in model.items.values() if isinstance(item, AgentItem))
+    assert open_one.text.startswith("> *Thinking*\n> Hm.\n> ")
+    assert "\x1b" not in open_one.text
+    model.apply_all(ended)
+    assert [each.text for each in model.items.values() if isinstance(each, AgentItem)] == [
+        "The answer."
+    ]
     assert [item.text for item in model.items.values() if isinstance(item, ThoughtItem)]
 
 
