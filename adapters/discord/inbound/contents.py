@@ -65,40 +65,36 @@ class Contents:
     ) -> InboundMessage:
         """The message with all that it shows, points at, and comes after."""
         content = replace(parsed.content, text=without_me(parsed.content.text, me))
-        own = PointedMessage(kind="quote", content=content, names=parsed.names)
-        [content] = await self.read([own], parsed.guild)
-        if is_bare(parsed, me):
-            content = VisibleContent()
-        return await self.add_pointed(message, content, (*earlier, *parsed.pointed), parsed.guild)
+        own = PointedMessage(
+            content=VisibleContent() if is_bare(parsed, me) else content, names=parsed.names
+        )
+        return await self.add_pointed(message, own, (*earlier, *parsed.pointed), parsed.guild)
 
     async def add_pointed(
         self,
         message: InboundMessage,
-        content: VisibleContent,
+        own: PointedMessage,
         pointed: Sequence[PointedMessage],
         guild: str,
     ) -> InboundMessage:
-        """The message with a content, and with what was pointed at."""
+        """The message with its own contents, and with what was pointed at."""
+        if any(names_places(each.content) for each in (own, *pointed)):
+            await self._context.learn(guild)
         senders = {each.sender.id: each.sender for each in pointed if each.sender is not None}
         trusted = [
             id_
             for id_, sender in senders.items()
             if await self.may_write(sender, message.key, guild)
         ]
-        read = await self.read(pointed, guild)
-        kinds: list[Pointed] = [each.kind for each in pointed]
-        found = list(zip(kinds, read, strict=True))
-        return with_content(message, content, found, trusted=trusted)
-
-    async def read(self, pointed: Sequence[PointedMessage], guild: str) -> list[VisibleContent]:
-        """The contents of messages, with words for Discord's marks."""
-        if any(names_places(each.content) for each in pointed):
-            await self._context.learn(guild)
-        channel, role = self._context.channels.name, self._context.roles
-        return [
-            each.content.map(lambda text, names=each.names: in_words(text, names, channel, role))
-            for each in pointed
+        found: list[tuple[Pointed, VisibleContent]] = [
+            (each.kind, self.read(each)) for each in pointed
         ]
+        return with_content(message, self.read(own), found, trusted=trusted)
+
+    def read(self, message: PointedMessage) -> VisibleContent:
+        """The contents, with words for Discord's marks as far as they are known."""
+        channel, role = self._context.channels.name, self._context.roles
+        return message.content.map(lambda text: in_words(text, message.names, channel, role))
 
     async def may_write(self, sender: Sender, key: ConversationKey, guild: str) -> bool:
         """True if somebody may write there; False if Discord can't identify them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from adapters.discord.config import Threads
@@ -57,17 +57,6 @@ DEFAULT_QUESTION = "What do you think of this message?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandInput:
-    """A command on its way to the gateway."""
-
-    key: ConversationKey
-    text: str
-    event: EventKind
-    pointed: tuple[PointedMessage, ...] = ()
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question to the team, perhaps about a message."""
 
@@ -114,7 +103,7 @@ class InteractionHandler:
                 await self._replies.reply_privately(event, self._submit_command(event, text, kind))
             case MessageCommand(event=event, target=target):
                 about = parse_any_message(target, me)
-                shown = headline(await self._handler.contents.read(_all_of(about), event.guild))
+                shown = headline(map(self._handler.contents.read, _all_of(about)))
                 question = Question(text=DEFAULT_QUESTION, about=about, shown=shown)
                 await self._begin_conversation(event, question, me)
             case ComponentClick():
@@ -161,39 +150,26 @@ class InteractionHandler:
         self, event: InteractionEvent, key: ConversationKey, question: Question, me: BotIdentity
     ) -> Reply:
         """Hand in a question; the reply to it."""
-        command = await self._command_of(key, question, me)
+        question = await self._with_reference(question, me)
         author = await self._context.people.author(event.sender, event.guild)
-        receipt = await self._accept(event, author, command)
+        kind = "command" if question.about is None else "shortcut"
+        receipt = await self._accept(event, key, author, question, kind)
         if receipt.reply or receipt.outcome == "refused":
             return Reply(text=receipt.reply or NOT_ACCEPTED, alone=True)
         about = f"{question.text}\n{question.shown}".strip()
         quoted = "\n> ".join(neutral(about).splitlines())
         return Reply(text=f"<@{event.sender.id}> asked:\n> {quoted}")
 
-    async def _command_of(
-        self, key: ConversationKey, question: Question, me: BotIdentity
-    ) -> CommandInput:
-        """The question as a command, with all of its message."""
-        if question.about is None:
-            return CommandInput(key=key, text=question.text, event="command")
-        about = await self._with_reference(question.about, me)
-        return CommandInput(
-            key=key,
-            text=question.text,
-            event="shortcut",
-            pointed=_all_of(about),
-            title=question.title,
-        )
-
-    async def _with_reference(self, about: ParsedMessage, me: BotIdentity) -> ParsedMessage:
-        """The message, with the readable one that it replies to."""
-        if not about.left_out:
-            return about
+    async def _with_reference(self, question: Question, me: BotIdentity) -> Question:
+        """The question, with the readable message that its own one replies to."""
+        about = question.about
+        if about is None or not about.left_out:
+            return question
         path = f"/channels/{about.channel}/messages/{about.id}"
         with tolerated(LOG, "read the message that a command is about"):
             found: Payload = await self._context.rest.call("GET", path)
-            return parse_any_message({**found, "guild_id": about.guild}, me)
-        return about
+            about = parse_any_message({**found, "guild_id": about.guild}, me)
+        return replace(question, about=about)
 
     async def _submit_command(
         self, event: InteractionEvent, text: str, kind: EventKind, root: str = ""
@@ -201,32 +177,35 @@ class InteractionHandler:
         """Hand in a command; the text of the reply."""
         key, _ = await self._find_conversation(event, root)
         author = await self._context.people.author(event.sender, event.guild)
-        receipt = await self._accept(event, author, CommandInput(key=key, text=text, event=kind))
+        receipt = await self._accept(event, key, author, Question(text=text), kind)
         done = STOPPING if text == "/stop" else "Done."
         return receipt.reply or (NOT_ACCEPTED if receipt.outcome == "refused" else done)
 
     async def _accept(
-        self, event: InteractionEvent, author: Author, command: CommandInput
+        self,
+        event: InteractionEvent,
+        key: ConversationKey,
+        author: Author,
+        question: Question,
+        kind: EventKind,
     ) -> Receipt:
-        key = command.key
         message = InboundMessage(
             key=key,
             author=author,
-            event=command.event,
+            event=kind,
             direct=not event.guild,
-            text=command.text,
+            text=question.text,
             dedupe=(key.dedupe("create", event.id),),
             message_id=event.id,
             order_key=order_key(event.id),
-            title=command.title,
+            title=question.shown,
             at=sent_at(event.id),
         )
-        if command.pointed:
-            text = VisibleContent(text=command.text)
-            pointed = await self._handler.contents.add_pointed(
-                message, text, command.pointed, event.guild
-            )
-            message = await self._handler.judge(pointed)
+        if question.about is not None:
+            own = PointedMessage(content=VisibleContent(text=question.text))
+            pointed = _all_of(question.about)
+            found = await self._handler.contents.add_pointed(message, own, pointed, event.guild)
+            message = await self._handler.judge(found)
         if not event.guild:
             self._context.targets.add_direct(key.channel)
         return await self._handler.accept(message)

@@ -40,8 +40,8 @@ _TIME = re.compile(r"<t:(?P<at>-?\d{1,12})(?::[a-zA-Z])?>")
 class PointedMessage:
     """A message that another one points at, and how."""
 
-    kind: Pointed
     content: VisibleContent
+    kind: Pointed = "quote"
     sender: Sender | None = None
     names: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -113,15 +113,8 @@ def parse_any_message(payload: Payload, me: BotIdentity) -> ParsedMessage:
     content, names = read_message(payload), read_names(payload)
     called = {str(each["id"]) for each in object_list(payload, "mentions")}
     answered = _referenced_message(payload)
-    reply, pointed = _Reply(), tuple[PointedMessage, ...]()
-    if answered is not None and _is_own(answered, me):
-        reply = _Reply(
-            answers=str(answered["id"]),
-            request=_card_request(answered),
-            chain=_reference(answered) or str(answered["id"]),
-        )
-    elif answered is not None:
-        pointed = (_quoted(answered),)
+    own = answered if answered is not None and _is_own(answered, me) else None
+    answers = str(own["id"]) if own is not None else ""
     roles = {str(role) for role in value_list(payload, "mention_roles")}
     mentioned = (me.user in called and _mentions_bot(content.text, me)) or bool(roles & me.roles)
     others = bool(roles or called - {me.user, sender.id})
@@ -132,16 +125,16 @@ def parse_any_message(payload: Payload, me: BotIdentity) -> ParsedMessage:
         sender=sender,
         content=content,
         mentioned=mentioned,
-        to_others=others and not (mentioned or reply.answers),
+        to_others=others and not (mentioned or answers),
         edited=str(payload.get("edited_timestamp") or ""),
-        answers=reply.answers,
-        request=reply.request,
-        chain=reply.chain,
+        answers=answers,
+        request=_card_request(own) if own is not None else "",
+        chain=(_reference(own) or answers) if own is not None else "",
         written=ignored_reason(payload, me) is None,
         left_out=bool(_reference(payload))
         and not _is_forward(payload)
         and "referenced_message" not in payload,
-        pointed=pointed,
+        pointed=() if answered is None or own is not None else (_quoted(answered),),
         names=names,
     )
 
@@ -163,13 +156,6 @@ def parse_history(
         except (KeyError, TypeError, ValueError):
             continue
     return sorted(found, key=lambda parsed: int(parsed.id))
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    answers: str = ""
-    request: str = ""
-    chain: str = ""
 
 
 def parse_deletion(payload: Payload) -> MessageDeletion:
@@ -285,9 +271,7 @@ def _reference(message: Payload) -> str:
 def _quoted(message: Payload) -> PointedMessage:
     author = message.get("author")
     sender = parse_sender(as_mapping(author), webhook="webhook_id" in message) if author else None
-    return PointedMessage(
-        kind="quote", content=read_message(message), sender=sender, names=read_names(message)
-    )
+    return PointedMessage(content=read_message(message), sender=sender, names=read_names(message))
 
 
 def _mentions_bot(text: str, me: BotIdentity) -> bool:
