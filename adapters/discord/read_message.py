@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from adapters.discord.connection.values import Payload
@@ -69,7 +69,7 @@ def read_names(payload: Payload) -> dict[str, str]:
 
 def display_name(user: Payload, member: object = None) -> str:
     """The name of somebody, as others see it."""
-    nick = cast("Payload", member).get("nick") if isinstance(member, Mapping) else None
+    nick = cast("Payload", member).get("nick") if isinstance(member, dict) else None
     return str(nick or user.get("global_name") or user.get("username") or "")[:NAME]
 
 
@@ -276,18 +276,20 @@ class _Reader:
     def objects(self, holder: Payload, key: str) -> Iterator[Payload]:
         """The objects under a key, while there is room."""
         value = holder.get(key)
-        for each in cast("list[Any]", value) if isinstance(value, list) else ():
+        if not value or not isinstance(value, list):
+            return
+        for each in cast("list[object]", value):
             if self.parts <= 0:
                 return
             self.parts -= 1
-            if isinstance(each, Mapping):
+            if isinstance(each, dict):
                 yield cast("Payload", each)
 
 
 def _object(holder: Payload, key: str) -> Payload:
     """The object under a key, an empty one for none."""
     value = holder.get(key)
-    return cast("Payload", value) if isinstance(value, Mapping) else {}
+    return cast("Payload", value) if value and isinstance(value, dict) else {}
 
 
 def _number(value: object) -> int:

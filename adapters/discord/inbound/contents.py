@@ -92,7 +92,7 @@ class Contents:
         return with_content(message, self.read(own), found, trusted=trusted)
 
     def read(self, message: PointedMessage) -> VisibleContent:
-        """The contents, with words for Discord's marks as far as they are known."""
+        """The contents, with words for the marks whose names are known."""
         channel, role = self._context.channels.name, self._context.roles
         return message.content.map(lambda text: in_words(text, message.names, channel, role))
 
