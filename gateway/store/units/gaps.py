@@ -35,7 +35,7 @@ ORDER BY newest DESC, id LIMIT :limit
 """
 _COUNT = """
 INSERT INTO missed (platform, verdict, n, since)
-SELECT platform, :verdict, :n, returned FROM gaps WHERE id = :gap
+SELECT platform, :verdict, :n, until FROM gaps WHERE id = :gap
 ON CONFLICT (platform, verdict) DO UPDATE SET n = missed.n + excluded.n
 """
 _NEXT_CHANNEL = """

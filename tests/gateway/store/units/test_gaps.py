@@ -91,6 +91,16 @@ async def test_a_gap_that_grew_while_its_page_was_read_is_read_anew(
     assert (await store.missed_counts()).found == {"answer": 2, "offer": 1, "too_old": 1}
 
 
+async def test_what_came_back_before_a_long_pause_is_counted_with_it(store: AnyStore) -> None:
+    await add(store, ROOM, 10, 50)
+    await add(store, ROOM, 50, 50 + 9 * DAY)
+    (gap,) = await rows(store)
+    assert (gap.returned, gap.until) == (50, 50 + 9 * DAY)
+    await store.finish_page(ReadPage(gap=gap, cursor=None, found={"too_old": 3}))
+    await add(store, ROOM, 60 + 9 * DAY, 90 + 9 * DAY)
+    assert (await store.missed_counts()).found == {"too_old": 3}
+
+
 async def test_a_page_shows_further_places_and_is_counted(store: AnyStore) -> None:
     await add(store, ROOM, 10, 50)
     (gap,) = await rows(store)
