@@ -138,7 +138,7 @@ class EventQueue:
             self._note(shard, event, data, int(frame.get("s") or 0))
             if kind == DISPATCH and isinstance(data, Mapping):
                 self._dispatch(shard, str(event), cast("Payload", data))
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             LOG.warning("could not parse a frame of Discord: %r", error)
             self._handler.on_malformed()
 

@@ -339,5 +339,5 @@ async def _parse_json(answer: aiohttp.ClientResponse) -> Any:
     text = await answer.text(errors="replace")
     try:
         return json.loads(text) if text else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

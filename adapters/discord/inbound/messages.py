@@ -26,7 +26,7 @@ from adapters.known_places import KnownPlaces
 from adapters.tolerated import tolerated
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost
 from gateway.client import Receipt
-from gateway.conversation import Author, ConversationKey, InboundMessage, Place, order_key
+from gateway.conversation import Author, ConversationKey, InboundMessage, Place, Quote, order_key
 from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
@@ -36,6 +36,7 @@ FRESH_SECONDS = 900.0
 """Seconds for which a message is answered of itself, also where an edit calls the team."""
 HISTORY_MESSAGES = 50
 """Messages of a thread that are read when the team is called there."""
+HISTORY_CHARACTERS = 100_000
 HISTORY_SECONDS = 5.0
 HELP = "/help"
 """Instead of nothing: who calls the team without a word is told what can be said."""
@@ -327,7 +328,7 @@ class MessageHandler:
                 for each in history
             ]
             async with asyncio.timeout(HISTORY_SECONDS):
-                return await self.contents.add(message, parsed, me, earlier)
+                return _bounded(await self.contents.add(message, parsed, me, earlier))
         return message
 
     async def _history(
@@ -352,10 +353,10 @@ class MessageHandler:
 
         It stands in the thread's channel, that of a post in the post.
         """
-        parent = (await self._context.channels.get(thread)).parent
-        own = (await self._context.channels.get(parent)).has_posts
-        path = f"/channels/{thread if own else parent}/messages/{thread}"
         try:
+            parent = (await self._context.channels.get(thread)).parent
+            own = (await self._context.channels.get(parent)).has_posts
+            path = f"/channels/{thread if own else parent}/messages/{thread}"
             return [await self._context.rest.call("GET", path)]
         except CallRejected as error:
             LOG.info("the beginning of thread %s can't be read: %s", thread, error)
@@ -424,6 +425,16 @@ class MessageHandler:
         message = Message(content=clip(receipt.reply, CONTENT))
         body = message.body(nonce=f"r{parsed.id}", below=below)
         await self._context.rest.call("POST", f"/channels/{channel}/messages", json=body)
+
+
+def _bounded(message: InboundMessage) -> InboundMessage:
+    """The message without the oldest of a long history."""
+    left, kept = HISTORY_CHARACTERS, list[Quote]()
+    for quote in reversed(message.quotes):
+        left -= len(quote.text) if quote.kind == "history" else 0
+        if left >= 0 or quote.kind != "history":
+            kept.append(quote)
+    return replace(message, quotes=tuple(reversed(kept)))
 
 
 def _or_help(message: InboundMessage) -> InboundMessage:

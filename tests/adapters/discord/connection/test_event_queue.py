@@ -215,6 +215,14 @@ async def test_what_is_ignored_or_malformed_is_not_sent_again(wired: WiredBot) -
     assert wired.accepted() == 4
 
 
+@pytest.mark.parametrize("text", ["[" * 200_000, "{", "[]", '{"op": "x"}', '{"op": 0, "s": []}'])
+async def test_no_frame_ends_the_connection(wired: WiredBot, text: str) -> None:
+    await wired.connected(0)
+    wired.events.on_frame(0, text)
+    await wired.tell("TYPING_START", guild_id=NEAR, channel_id="9")
+    assert wired.accepted() == 3
+
+
 async def test_a_new_session_counts_anew(wired: WiredBot) -> None:
     await wired.connected(0)
     wired.bot.refusing = True

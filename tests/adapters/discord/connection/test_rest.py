@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
 
 from adapters.discord.connection.rest import ApiError, Rest
@@ -92,3 +94,14 @@ async def test_an_interaction_is_answered_while_all_connections_are_taken(
                 await client.respond("/interactions/1/a-token/callback", {"type": 5})
             for each in files:
                 each.cancel()
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "<html>", ""])
+async def test_an_answer_of_a_proxy_may_be_anything(text: str) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(text=text)
+
+    app = web.Application()
+    app.router.add_get("/users/@me", answer)
+    async with TestServer(app) as server, Rest(SecretStr("t"), str(server.make_url(""))) as rest:
+        assert await rest.call("GET", "/users/@me") is None

@@ -243,3 +243,21 @@ async def test_a_missed_message_is_read_as_one_that_is_heard(
         await discord.until(lambda: len(model.requests) == 2)
         await wait_delivered(gateway)
     assert "- Delete logs: 2 votes" in "".join(model.texts(1))
+
+
+async def test_of_a_long_history_the_newest_is_told(
+    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "HISTORY_CHARACTERS", 8_000)
+    alice, model = discord.person("alice"), ScriptedModel("I see.")
+    root = await alice.says(discord.channel("general"), "the beginning")
+    thread = await alice.starts_thread(root, "talk")
+    for n in range(9):
+        await alice.says(thread, f"remark {n} {'x' * 1_500}")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.mentions(thread, "what now?")
+        await discord.until(lambda: bot_texts(discord, thread))
+        await wait_delivered(gateway)
+    told = "".join(model.texts())
+    assert [n for n in range(9) if f"remark {n} " in told] == [4, 5, 6, 7, 8]
+    assert "the beginning" in told
