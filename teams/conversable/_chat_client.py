@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -103,21 +103,18 @@ def _arguments(options: Settings) -> Settings:
     if len(functions) < len(tools):  # some are the provider's own
         options["tools"], functions = tools, []
     asked: Settings = {"tools": [*functions, *options.pop("functions", ())]}
-    choice = options.pop("function_call", options.pop("tool_choice", "auto"))
-    match choice:
+    match choice := options.pop("function_call", options.pop("tool_choice", "auto")):
         case {"function": {"name": str(name)}} | {"name": str(name)}:
             asked["tool_choice"] = {"name": name}
         case str():
             asked["tool_choice"] = choice
         case _:
             options["tool_choice"] = choice
-    match options.get("response_format"):
-        case {"type": "json_object"}:
-            asked["json_output"] = options.pop("response_format") and True
-        case type() as form if issubclass(cast("type[object]", form), BaseModel):
-            asked["json_output"] = options.pop("response_format")
-        case _:
-            pass
+    wanted: object = options.get("response_format")
+    is_class = isinstance(wanted, type) and issubclass(wanted, BaseModel)
+    if is_class or wanted == {"type": "json_object"}:
+        del options["response_format"]
+        asked["json_output"] = wanted if is_class else True
     return {**asked, "extra_create_args": options}
 
 

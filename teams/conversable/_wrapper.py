@@ -54,8 +54,9 @@ class ModelClient(Protocol):
 class _Entry(Rest):
     """One entry of the config list and its client."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, number: int, settings: Settings) -> None:
         super().__init__()
+        self.number = number
         self.settings = settings
         self.custom: str | None = settings.get("model_client_cls")
         self.client: Any = None
@@ -97,7 +98,7 @@ class OpenAIWrapper:
     def reconfigure(self, config: Given) -> None:
         """Take another config; registered clients and the usage so far stay."""
         known = [(each.custom, each.client) for each in self._entries if each.custom]
-        self._entries = [_Entry(settings) for settings in merge_entries(config)]
+        self._entries = [_Entry(*each) for each in enumerate(merge_entries(config))]
         for entry in self._entries:
             match = next((each for each in known if entry.custom == each[0]), None)
             if match is not None:
@@ -155,7 +156,7 @@ class OpenAIWrapper:
             entry.recover()
             passed = _passes(call, response)
             with suppress(AttributeError, ValueError):
-                response.config_id, response.pass_filter = self._entries.index(entry), passed
+                response.config_id, response.pass_filter = entry.number, passed
             if passed or is_last:
                 return response
         raise ValueError("The config_list is empty.")
@@ -172,8 +173,7 @@ class OpenAIWrapper:
             raise TimeoutError(str(error)) from error
         if is_last:
             raise error
-        number = self._entries.index(entry)
-        logger.warning("Entry %d of the config_list failed: %s", number, error)
+        logger.warning("Entry %d of the config_list failed: %s", entry.number, error)
 
     async def _answer(self, mode: Mode, entry: _Entry, call: ModelCall) -> Any:
         """The response, out of the cache if it is there; counted."""

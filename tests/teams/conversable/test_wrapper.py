@@ -582,3 +582,17 @@ def test_a_cache_that_fails_costs_no_answer(
     server.script(Reply(text="hi"))
     assert said(wrapper(server), cache=Broken()) == "hi"
     assert "No space left" in caplog.text
+
+
+async def test_a_config_that_changes_during_a_request_is_for_the_next_one(
+    openai_server: FakeOpenAI,
+) -> None:
+    openai_server.script(Reply(text="hi"))
+    asked = wrapper(openai_server)
+
+    def change(context: Any, response: Any) -> bool:
+        asked.reconfigure({"config_list": [entry(openai_server, tools=[TOOL])]})
+        return True
+
+    response = await asked.a_create(messages=HELLO, filter_func=change)
+    assert asked.extract_text_or_completion_object(response) == ["hi"]
