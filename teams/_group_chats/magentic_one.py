@@ -29,9 +29,10 @@ from teams._group_chats.magentic_ledger import ProgressLedger, read_ledger
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage, TextMessage
 from teams._run.run import run_in_path
-from teams.agents._set_aside import SettingAside
+from teams.agents._set_aside import set_aside
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import remove_images
+from teams.models._errors import ContentRefused
 from teams.models._types import AssistantMessage, LLMMessage, RequestUsage, UserMessage
 
 Step = Literal[
@@ -268,8 +269,11 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self, messages: Sequence[LLMMessage], json_output: type[BaseModel] | bool | None = None
     ) -> str:
         answer = self._model_client.create(messages, json_output=json_output)
-        with SettingAside(self._thread.items(), self.manager_name):
+        try:
             result = await run_in_path(self.manager_name, answer)
+        except ContentRefused as error:
+            set_aside(self._thread.items(), error, self.manager_name)
+            raise
         if not isinstance(result.content, str):
             raise RuntimeError(
                 "The orchestrator's model answered with tool calls, but has no tools."

@@ -25,9 +25,10 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectorEvent
 from teams._run.merge import run_bounded
 from teams._run.run import run_in_path, stream_answer_in_path
-from teams.agents._set_aside import SettingAside
+from teams.agents._set_aside import set_aside
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
+from teams.models._errors import ContentRefused
 from teams.models._types import (
     AssistantMessage,
     CreateResult,
@@ -209,10 +210,13 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         prompt = await self._prompt(candidates)
         while (speaker := self._decision(candidates)) is None:
             asked = self._ask([prompt, *self._exchange(candidates)])
-            with SettingAside(self._model_context.history):
+            try:
                 async with aclosing(asked) as events:
                     async for event in events:
                         yield event
+            except ContentRefused as error:
+                set_aside(self._model_context.history, error)
+                raise
         yield self._choose(speaker)
 
     def _choose(self, speaker: str) -> SelectionDone:

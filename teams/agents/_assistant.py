@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractContextManager, aclosing
+from contextlib import aclosing
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel
@@ -36,6 +36,7 @@ from teams.agents._assistant_answers import (
     SUMMARY_FIELDS,
     AnswerFormats,
     SummaryFormatter,
+    check_answer,
     ended,
     handoff_message,
 )
@@ -43,7 +44,7 @@ from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import StreamingChatAgent
 from teams.agents._handoff import Handoff
 from teams.agents._memory_states import MemoryStates
-from teams.agents._set_aside import SettingAside, offer_again
+from teams.agents._set_aside import offer_again, set_aside
 from teams.agents._tool_batch import ToolBatch
 from teams.memory._base import Memory
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
@@ -58,6 +59,7 @@ from teams.models._conversation import (
     open_calls,
     remove_images,
 )
+from teams.models._errors import ContentRefused
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResultMessage,
@@ -289,7 +291,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
             return
         request = await self._request(turn, token)
         answer = None
-        with self._setting_aside():
+        try:
             if not self._model_client_stream:
                 answer = await run_in_path(self._name, self._model_client.create(**request))
             else:
@@ -299,13 +301,16 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
                         if isinstance(piece, str):
                             yield stream_chunk(piece, self._name, turn.message_id)
                         else:
-                            answer = _check_answer(piece)
+                            answer = check_answer(piece)
+        except ContentRefused as error:
+            self._set_aside(error)
+            raise
         if answer is None:
             raise RuntimeError(f"The stream of agent {self.name!r} ended without a final result.")
         await self._accept(turn, answer)
 
-    def _setting_aside(self) -> AbstractContextManager[None]:
-        return SettingAside(self._model_context.history)
+    def _set_aside(self, refused: ContentRefused) -> None:
+        set_aside(self._model_context.history, refused)
 
     async def _absorb_messages(self, turn: TurnRecord, messages: Sequence[BaseChatMessage]) -> None:
         """Messages and memories into the context, each once."""
@@ -349,7 +354,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
 
     async def _accept(self, turn: TurnRecord, answer: CreateResult) -> None:
         """Turn the model's answer into items, and settle the next phase."""
-        answer = _check_answer(answer)
+        answer = check_answer(answer)
         calls = answer.content if isinstance(answer.content, list) else []
         if turn.phase == "reflect" and (calls or not answer.content):
             # The model did not keep to its "no tools": the results still are an answer.
@@ -490,11 +495,3 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
             arguments["output_content_type"] = output.ContentModel
             arguments["output_content_type_format"] = output.format_string
         return cls(**arguments)
-
-
-def _check_answer(answer: Any) -> CreateResult:
-    if not isinstance(answer, CreateResult):
-        raise RuntimeError(
-            f"The model client gave {type(answer).__name__}; expected str or CreateResult."
-        )
-    return answer

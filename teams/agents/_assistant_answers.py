@@ -124,3 +124,12 @@ def _context(turn: TurnRecord, others: Pairs, source: str) -> list[LLMMessage]:
             FunctionExecutionResultMessage(content=[result for _, result in others]),
         ]
     return [AssistantMessage(content=turn.thought, source=source)] if turn.thought else []
+
+
+def check_answer(answer: object) -> CreateResult:
+    """The answer, if a client has given one."""
+    if not isinstance(answer, CreateResult):
+        raise RuntimeError(
+            f"The model client gave {type(answer).__name__}; expected str or CreateResult."
+        )
+    return answer

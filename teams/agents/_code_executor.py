@@ -38,11 +38,12 @@ from teams.agents._code_run import (
     find_code_blocks,
     read_decision,
 )
-from teams.agents._set_aside import SettingAside, offer_again
+from teams.agents._set_aside import offer_again, set_aside
 from teams.code_executors._base import CodeExecutor
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import remove_images
+from teams.models._errors import ContentRefused
 from teams.models._types import (
     AssistantMessage,
     CreateResult,
@@ -287,7 +288,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         assert model is not None, "only a model reflects"
         messages = await self._request(model)
         answer = None
-        with SettingAside(self._model_context.history):
+        try:
             if not self._model_client_stream:
                 answer = await run_in_path(self.name, model.create(messages))
             else:
@@ -298,6 +299,9 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
                             yield stream_chunk(piece, self._name, turn.message_id)
                         else:
                             answer = piece
+        except ContentRefused as error:
+            set_aside(self._model_context.history, error)
+            raise
         if answer is None:
             raise RuntimeError(
                 f"The model stream of agent {self.name!r} ended without a final result."
@@ -375,8 +379,11 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         assert model is not None, "only a model tries again"
         prompt = consider_prompt(self._max_retries_on_error - turn.attempt)
         messages = [*await self._request(model), UserMessage(content=prompt, source=self.name)]
-        with SettingAside(self._model_context.history):
+        try:
             answer = await run_in_path(self.name, model.create(messages, json_output=RetryDecision))
+        except ContentRefused as error:
+            set_aside(self._model_context.history, error)
+            raise
         decision = read_decision(_text(answer, self.name))
         turn.produced.append(
             ThoughtEvent(content=decision.reason, source=self.name, models_usage=answer.usage)

@@ -27,31 +27,18 @@ PEOPLE = "user"
 Kept: TypeAlias = LLMMessage | BaseAgentEvent | BaseChatMessage
 
 
-class SettingAside:
-    """A context that sets aside what the request within is refused for.
+def set_aside(
+    kept: list[LLMMessage] | list[BaseChatMessage] | list[BaseAgentEvent | BaseChatMessage],
+    refused: ContentRefused,
+    own: str = "",
+) -> None:
+    """Set aside what a request was refused for.
 
-    It is made of what is `kept`; `own` names who asks, where these are the messages of a chat.
-    A generator in its place would cost a short turn a hundredth more.
+    It was made of what is `kept`; `own` names who asked, where these are the messages of a chat.
     """
-
-    __slots__ = ("_kept", "_own")
-
-    def __init__(
-        self,
-        kept: list[LLMMessage] | list[BaseChatMessage] | list[BaseAgentEvent | BaseChatMessage],
-        own: str = "",
-    ) -> None:
-        self._kept = cast("list[Kept]", kept)
-        self._own = own
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, ContentRefused):
-            only_images = error.about_files and _leave_images_out(self._kept)
-            if not only_images:
-                _set_content_aside(self._kept, self._own)
+    messages = cast("list[Kept]", kept)
+    if not (refused.about_files and _leave_images_out(messages)):
+        _set_content_aside(messages, own)
 
 
 def offer_again(history: list[LLMMessage], messages: Sequence[BaseChatMessage]) -> None:

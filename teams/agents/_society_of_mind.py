@@ -21,9 +21,10 @@ from teams._run.nesting import ResumableTeam
 from teams._run.run import run_in_path, stream_in_path
 from teams._snapshot.description import ContextField, MemberField, RecordField
 from teams.agents._base import StreamingChatAgent
-from teams.agents._set_aside import SettingAside
+from teams.agents._set_aside import set_aside
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
+from teams.models._errors import ContentRefused
 from teams.models._types import AssistantMessage, LLMMessage, SystemMessage, UserMessage
 
 DEFAULT_DESCRIPTION = "An agent that uses an inner team of agents to generate responses."
@@ -249,8 +250,11 @@ class SocietyOfMindAgent(StreamingChatAgent, Component[SocietyOfMindAgentConfig]
             self._instruction_message(self._response_prompt),
         ]
         answer = self._model_client.create(request, cancellation_token=token)
-        with SettingAside(turn.said):
+        try:
             result = await run_in_path(self.name, answer)
+        except ContentRefused as error:
+            set_aside(turn.said, error)
+            raise
         if not isinstance(result.content, str):
             raise RuntimeError(
                 f"The model of agent {self.name!r} called tools, but it was given none."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -220,19 +220,11 @@ class MultimodalWebSurfer(AssistantAgent):
         request["tools"] = [each for each in request["tools"] if each["name"] not in hidden]
         return request
 
-    @contextmanager
-    def _setting_aside(self) -> Generator[None]:
-        """Show no more pictures of pages after one was refused."""
-        refused: ContentRefused | None = None
-        with super()._setting_aside():
-            try:
-                yield
-            except ContentRefused as error:
-                if not (error.about_files and self._shows):
-                    raise
-                self._browser.record.blind, refused = True, error
-        if refused is not None:
-            raise refused
+    def _set_aside(self, refused: ContentRefused) -> None:
+        if refused.about_files and self._shows:
+            self._browser.record.blind = True
+        else:
+            super()._set_aside(refused)
 
     async def _accept(self, turn: TurnRecord, answer: CreateResult) -> None:
         """Take the first call of an answer, with its element's name."""
