@@ -6,13 +6,14 @@ import json
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import strategies as st
 
 from adapters.discord.custom_ids import parse_action as discord_action
 from adapters.discord.inbound import parse_interactions as discord_interactions
 from adapters.discord.inbound import parse_messages as discord
+from adapters.discord.read_message import read_message
 from adapters.slack import Config
 from adapters.slack.action_ids import parse_action as slack_action
 from adapters.slack.connection.workspace import Workspace
@@ -49,6 +50,13 @@ DISCORD_MESSAGE: dict[str, Any] = {
         "attachments": [],
     },
     "message_snapshots": [{"message": {"content": "forwarded", "attachments": []}}],
+    "poll": {
+        "question": {"text": "q"},
+        "answers": [{"answer_id": 1, "poll_media": {"text": "a", "emoji": {"name": "e"}}}],
+        "results": {"answer_counts": [{"id": 1, "count": 2}], "is_finalized": False},
+    },
+    "sticker_items": [{"id": "1", "name": "Wave", "format_type": 1}],
+    "components": [{"type": 17, "components": [{"type": 10, "content": "text"}]}],
     "edited_timestamp": "2026-01-01T00:00:00Z",
     "flags": 0,
 }
@@ -97,8 +105,11 @@ def _slack_click(payload: Any) -> None:
 
 def _discord(given: tuple[int, list[Edit]]) -> None:
     kind, edits = given
+    payload = edited(DISCORD_MESSAGE, edits)
+    if isinstance(payload, dict):
+        read_message(cast("dict[str, Any]", payload))  # raises nothing
     with suppress(KeyError, TypeError, ValueError):
-        said = discord.parse_message(edited(DISCORD_MESSAGE, edits), MY_DISCORD)
+        said = discord.parse_message(payload, MY_DISCORD)
         if said is not None:
             assert said.id.isdigit()
             assert said.sender.id != MY_DISCORD.user

@@ -121,10 +121,6 @@ class MessageHandler:
         thread = await self._host.thread_at(key)
         return thread is not None and thread.state == "waiting"
 
-    async def may(self, message: InboundMessage) -> bool:
-        """True if its author may write there."""
-        return await self._host.may(message)
-
     async def not_taken(self, parsed: Sequence[ParsedMessage]) -> list[ParsedMessage]:
         """Those of these messages that were not accepted before."""
         keys = {each.id: (await self.find_conversation(each))[0] for each in parsed}
