@@ -90,8 +90,8 @@ class _Reader:
     characters: int = CHARACTERS
     parts: int = PARTS
 
-    def read(self, message: Payload) -> VisibleContent:
-        """The contents of a message, and of those in it."""
+    def read(self, message: Payload, *, forwarded: bool = False) -> VisibleContent:
+        """The contents of a message, and of those that it forwards."""
         author = _object(message, "author")
         shown: list[_Shown] = [self.text(message, "content"), *self._components(message, DEPTH)]
         cards, polls, pictures = self._embeds(message)
@@ -103,8 +103,8 @@ class _Reader:
         stickers = [
             self.text(each, "name", NAME) for each in self.objects(message, "sticker_items")
         ]
-        snapshots = self.objects(message, "message_snapshots")
-        forwards = [self.read(_object(each, "message")) for each in snapshots]
+        snapshots = () if forwarded else self.objects(message, "message_snapshots")
+        forwards = [self.read(_object(each, "message"), forwarded=True) for each in snapshots]
         if min(self.characters, self.parts) <= 0:
             shown.append(UnreadPart(what="the rest of a very long message"))
         return VisibleContent(
@@ -142,8 +142,8 @@ class _Reader:
                 yield self.text(component, "placeholder")
             case 9 | 17:  # a section, a container
                 yield from self._components(component, depth)
-                if accessory := _object(component, "accessory"):
-                    yield from self._component(accessory, 0)
+                if depth and (accessory := _object(component, "accessory")):
+                    yield from self._component(accessory, depth - 1)
             case 10:  # text
                 yield self.text(component, "content")
             case 11:  # a thumbnail

@@ -76,6 +76,17 @@ def test_components_are_read_to_a_depth() -> None:
     assert read_message(nested(5_000)).text == ""
 
 
+def test_forwards_and_accessories_within_each_other_are_read_to_a_depth() -> None:
+    inner, section = snapshot(content="deep"), text("deep")
+    for n in range(5_000):
+        shown = [{"message": inner}]
+        inner = snapshot(content=f"{n}", message_snapshots=shown)
+        section = {"type": 9, "components": [text(f"{n}")], "accessory": section}
+    [read] = read_message(forward(inner)).forwards
+    assert (read.text, read.forwards) == ("4999", ())
+    assert read_message(v2(section)).text.startswith("4999\n4998\n")
+
+
 def size_of(content: VisibleContent) -> int:
     """Characters of all texts of a message."""
     sizes: list[int] = []
