@@ -23,10 +23,10 @@ help: ## Show this list
 chat: .venv/runtime ## Talk to the team in the terminal
 	@exec $(BIN)/parley chat $(ARGS)
 
-# Three processes, also on two cores: each waits for a third of its time.
+# Four processes, also on two cores: each waits for a third of its time.
 .PHONY: test
 test: .venv/dev ## Run the tests
-	$(BIN)/pytest -n 3 --dist worksteal -m "not soak and not chaos and not nightly" $(ARGS)
+	$(BIN)/pytest --forks 4 -m "not soak and not chaos and not nightly" $(ARGS)
 
 # Behaviour across wings, and what else ARGS names in place of it.
 JOURNEYS := tests/gateway/journeys tests/adapters/slack/journeys tests/adapters/discord/journeys

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import inspect
-import ipaddress
 import logging
 import os
 import signal
@@ -17,7 +16,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import collection_progress, databases, folders_in_memory, time_limits
+from tests import (
+    collection_progress,
+    connections,
+    databases,
+    folders_in_memory,
+    forked_run,
+    time_limits,
+)
 
 if TYPE_CHECKING:
     from tests.fakes.openai_server import FakeOpenAI
@@ -82,9 +88,12 @@ def _words(file: Path) -> str:
 
 
 def pytest_collection_finish() -> None:
-    """Look at what the tests make alone."""
-    gc.collect()
+    """Look at what the tests make alone, and seldom.
+
+    Else it is a twelfth of a run.
+    """
     gc.freeze()
+    gc.set_threshold(20_000, 10, 50)
     gc.enable()
 
 
@@ -136,7 +145,8 @@ def quiet_log() -> Iterator[None]:
     before = [(each, each.level, list(each.handlers), each.propagate) for each in loggers]
     yield
     for logger, level, handlers, propagate in before:
-        logger.setLevel(level)
+        if logger.level != level:  # setting it asks all loggers that there are
+            logger.setLevel(level)
         logger.propagate = propagate
         for handler in [each for each in logger.handlers if each not in handlers]:
             logger.removeHandler(handler)
@@ -203,35 +213,16 @@ async def openai_server() -> AsyncIterator["FakeOpenAI"]:
         yield server
 
 
-def refuse_network(event: str, arguments: tuple[object, ...]) -> None:
-    """Let the tests' own process reach nothing but this machine."""
-    if event == "socket.connect" and isinstance(arguments[1], tuple):
-        host = str(arguments[1][0])
-    elif event == "socket.getaddrinfo" and arguments[0] is not None:
-        host = str(arguments[0])
-    else:
-        return
-    if host not in ("", "localhost") and not is_local(host):
-        raise OSError(f"a test tried to reach {host!r}")
-
-
-def is_local(host: str) -> bool:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("run_timeout", "seconds after which the whole run is ended", default="")
     databases.add_option(parser)
+    forked_run.add_option(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # An audit hook can't be taken back, so one is installed for the whole run.
-    sys.addaudithook(refuse_network)
+    connections.refuse_others()
     folders_in_memory.use_where_possible()
     time_limits.register(config)
     collection_progress.register(config)
     databases.register(config)
+    forked_run.register(config)

@@ -18,7 +18,8 @@ def run(pytester: pytest.Pytester, source: str, *options: str) -> pytest.RunResu
     pytester.makeconftest(CONFTEST.read_text())
     pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function")
     pytester.makepyfile(source)
-    return pytester.runpytest("-p", "no:cacheprovider", *options)
+    plugins = ("-p", "no:cacheprovider", "-p", "no:textual-snapshot")  # its report is of one run
+    return pytester.runpytest(*plugins, *options)
 
 
 def test_a_task_left_behind_fails_the_test(pytester: pytest.Pytester):

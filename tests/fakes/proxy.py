@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import sys
 from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from tests.connections import NOTES, watch
+
 FROM = "127.0.0.9"
 """Address of the proxy's own connections, which are not around it."""
-
-_OPEN: set[FakeProxy] = set()
 
 
 class FakeProxy:
@@ -48,14 +47,20 @@ class FakeProxy:
         """Let the open connections pass nothing on."""
         self._frozen |= self._tasks
 
+    def _note(self, made: socket.socket, address: Any) -> None:
+        if isinstance(address, tuple) and made.getsockname()[0] != FROM:
+            port = int(address[1])
+            if port != self.port:
+                self.around.append(port)
+
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        _watch()
-        _OPEN.add(self)
+        watch()
+        NOTES.append(self._note)
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        _OPEN.discard(self)
+        NOTES.remove(self._note)
         self._server.close()
         for task in self._tasks:
             task.cancel()
@@ -154,26 +159,3 @@ async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()
-
-
-_watched = False
-
-
-def _watch() -> None:
-    """Note connections from now on. An audit hook can't be taken back."""
-    global _watched
-    if not _watched:
-        sys.addaudithook(_note_connect)
-        _watched = True
-
-
-def _note_connect(event: str, arguments: tuple[Any, ...]) -> None:
-    if event != "socket.connect" or not _OPEN or not isinstance(arguments[1], tuple):
-        return
-    made: socket.socket = arguments[0]
-    port = int(arguments[1][1])
-    if made.getsockname()[0] == FROM:
-        return
-    for proxy in _OPEN:
-        if port != proxy.port:
-            proxy.around.append(port)

@@ -18,10 +18,16 @@ def fresh_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     _forget_imports()
 
 
+_KEPT: set[str] = set()
+"""Names of modules that are nobody's: there are thousands."""
+
+
 def _forget_imports() -> None:
-    for name, module in [*sys.modules.items()]:
-        if "pytest-of-" in str(getattr(module, "__file__", "")):
+    for name in sys.modules.keys() - _KEPT:
+        if "pytest-of-" in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
+        else:
+            _KEPT.add(name)
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from tests.fakes.discord_wire import discord, discord_client
 
 __all__ = ["discord", "discord_client"]
 
-HERE = Path(__file__).parent
+HERE = f"{Path(__file__).parent}/"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Raise time limits, which are for hangs and not for slow machines."""
     for item in items:
-        if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+        if str(item.path).startswith(HERE) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(60))
 
 
