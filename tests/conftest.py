@@ -10,7 +10,6 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,18 +96,8 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture(scope="session")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """New folders, numbered.
-
-    pytest would look through all that there are for each number.
-    """
-    folder = tmp_path_factory.mktemp("homes")
-    return (folder / str(number) for number in count())
-
-
 @pytest.fixture(autouse=True)
-def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the test an empty home and clean environment.
 
     It may set what it needs.
@@ -118,8 +107,7 @@ def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
             continue
         if name.startswith(FOREIGN_SETTINGS) or name in FOREIGN_TERMINAL:
             monkeypatch.delenv(name)
-    folder = next(homes)
-    folder.mkdir(mode=0o700)
+    folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(folder))
     for variable, place in {
         "XDG_CACHE_HOME": ".cache",
@@ -222,6 +210,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     connections.refuse_others()
     folders_in_memory.use_where_possible()
+    folders_in_memory.number_without_looking()
     time_limits.register(config)
     collection_progress.register(config)
     databases.register(config)

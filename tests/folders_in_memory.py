@@ -2,8 +2,13 @@
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import MutableMapping
+from functools import cache
 from pathlib import Path
+
+import _pytest.tmpdir
+import pytest
 
 VARIABLE = "PYTEST_DEBUG_TEMPROOT"
 """Pytest's own: where it makes the folders of a run."""
@@ -18,6 +23,23 @@ def use_where_possible(
     """Have pytest make its folders in memory, unless it is told where."""
     if VARIABLE not in environment and is_usable(memory, room):
         environment[VARIABLE] = str(memory)
+
+
+@cache  # a run within a test keeps the numbers of the run around it
+def number_without_looking() -> None:
+    """Have pytest count its folders by itself.
+
+    It looks through all that there are for each number, and leaves a link beside each.
+    """
+    numbers = Counter[str]()
+
+    def make_numbered_dir(root: Path, prefix: str, mode: int = 0o700) -> Path:
+        folder = root / f"{prefix}{numbers[f'{root}/{prefix}']}"
+        numbers[f"{root}/{prefix}"] += 1
+        folder.mkdir(mode=mode)
+        return folder
+
+    pytest.MonkeyPatch().setattr(_pytest.tmpdir, "make_numbered_dir", make_numbered_dir)
 
 
 def is_usable(folder: Path, room: int) -> bool:
