@@ -170,6 +170,13 @@ class ForkedRun:
             yield self._parts[int.from_bytes(number)]
 
 
+class Colours:
+    """Terminal of a process, which pytest asks for its colours."""
+
+    def __init__(self, writer: object) -> None:
+        self._tw = writer
+
+
 class Sender:
     """Sends what becomes of a process's tests."""
 
@@ -193,7 +200,9 @@ class Sender:
 def _have_its_own(config: pytest.Config, folder: Path) -> None:
     """Give a process what it may not share with others."""
     plugins = config.pluginmanager
+    colours = Colours(config.get_terminal_writer())
     plugins.unregister(name="terminalreporter")
+    plugins.register(colours, "terminalreporter")
     capture = plugins.get_plugin("capturemanager")
     assert isinstance(capture, CaptureManager)
     capture.stop_global_capturing()  # its files are everybody's

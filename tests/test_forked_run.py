@@ -33,7 +33,7 @@ def test_passes(once, tmp_path):
 
 def test_fails(once):
     print("what it wrote")
-    assert 1 == 2
+    assert [1, 2] == [1, 3]
 
 def test_ends_its_process():
     os._exit(7)
@@ -80,6 +80,7 @@ def test_every_test_is_reported_once_also_after_one_that_ends_its_process(
     result.stdout.fnmatch_lines_random(
         [
             "*what it wrote*",
+            "*At index 1 diff: 2 != 3*",
             "*test_ends_its_process ended its process: exit code 7",
             "*ValueError: of the clean-up",
         ]
