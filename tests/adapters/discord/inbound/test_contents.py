@@ -250,11 +250,11 @@ async def test_of_a_long_history_the_newest_is_told(
 ) -> None:
     monkeypatch.setattr(messages, "HISTORY_CHARACTERS", 8_000)
     alice, model = discord.person("alice"), ScriptedModel("I see.")
-    root = await alice.says(discord.channel("general"), "the beginning")
-    thread = await alice.starts_thread(root, "talk")
-    for n in range(9):
-        await alice.says(thread, f"remark {n} {'x' * 1_500}")
     async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        root = await alice.says(discord.channel("general"), "the beginning")
+        thread = await alice.starts_thread(root, "talk")
+        for n in range(9):
+            await alice.says(thread, f"remark {n} {'x' * 1_500}")
         await alice.mentions(thread, "what now?")
         await discord.until(lambda: bot_texts(discord, thread))
         await wait_delivered(gateway)
