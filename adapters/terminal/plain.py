@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from adapters.terminal.commands import Command, Commands
+from adapters.terminal.commands import RETRY, Command, Commands
 from adapters.terminal.errors import describe_error
 from adapters.terminal.place import list_place, message_title, waits
 from adapters.terminal.text import format_age, indented, thread_title
@@ -215,12 +215,15 @@ class PlainChat:
         return True
 
     async def _send(self, conversation: Conversation, text: str) -> None:
+        failed = conversation.model
+        tries_again, began = text == RETRY and failed.can_retry, failed.turn_started_at
         receipt = await conversation.send(text)
-        self._sent = True
+        self._sent, model = True, conversation.model
+        if tries_again and (await conversation.client.thread(receipt.thread)).state == "working":
+            await self._wait_until(lambda: model.turn_started_at != began or not model.can_retry)
         waits = receipt.outcome in ("queued", "merged") and not self._interactive
         if waits or receipt.outcome == "turn":
-            key = f"human-{receipt.inbox}"
-            model = conversation.model  # whoever is asked may have to answer first
+            key = f"human-{receipt.inbox}"  # whoever is asked may have to answer first
             await self._wait_until(lambda: key in model.items or bool(model.requests))
 
     async def _answer(

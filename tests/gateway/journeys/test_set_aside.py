@@ -91,11 +91,18 @@ async def test_a_second_refusal_leaves_it_out_for_good(tmp_path: Path):
     assert model.texts(3) == [LEFT_OUT, "ok", "well?"]
 
 
-async def test_line_mode_says_what_is_set_aside(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("second", "heard"),
+    [("well?", [NO_MESSAGE, "well?"]), ("/retry", [f"bad\n\n{OFFERED}"])],
+    ids=["a message", "trying again"],
+)
+async def test_line_mode_says_what_is_set_aside_and_prints_what_comes_of_the_next_line(
+    tmp_path: Path, second: str, heard: list[str]
+):
     out, model = io.StringIO(), ScriptedModel(SHAPE, "ok")
     plain = PlainChat(
         Settings(data_dir=tmp_path),
-        stdin=io.StringIO("bad\nwell?\n"),
+        stdin=io.StringIO(f"bad\n{second}\n"),
         stdout=out,
         stderr=io.StringIO(),
     )
@@ -109,4 +116,4 @@ async def test_line_mode_says_what_is_set_aside(tmp_path: Path):
         await plain.run(connect)
     assert SET_ASIDE in out.getvalue()
     assert out.getvalue().rstrip().endswith("ann: ok")
-    assert model.texts(1) == [NO_MESSAGE, "well?"]
+    assert model.texts(1) == heard
