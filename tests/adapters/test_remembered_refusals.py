@@ -67,7 +67,6 @@ REMEMBERED: dict[Memory, Row] = {
     ("discord/inbound/catch_up.py", "_failures"): Row("channel", "its page is read"),
     ("discord/inbound/catch_up.py", "_not_before"): Row("channel", "a minute at most, a new gap"),
     ("discord/inbound/missed_messages.py", "_offered"): Row("thread", "its gap is read"),
-    ("discord/outbound/surface.py", "_names"): Row("thread", "another title; no refusal is kept"),
     ("discord/outbound/surface.py", "_targets"): Row("thread", "at once: it is looked up anew"),
     ("discord/outbound/webhooks.py", "_known"): Row("channel", "at once: a gone one is forgotten"),
     ("discord/outbound/webhooks.py", "_refused"): Row("channel", "an hour, by the code"),
