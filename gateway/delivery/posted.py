@@ -122,6 +122,14 @@ class PostedMessages:
         steps = self._all_steps(item)
         return [step for step in steps if not self._is_settled(step) and self._is_worth_it(step)]
 
+    def first_new(self, items: Iterable[Item]) -> Step | None:
+        """The first message to post; None if its item edits one before."""
+        for item in items:
+            steps = self.steps(item)
+            if any(not step.is_edit for step in steps):
+                return None if steps[0].is_edit else steps[0]
+        return None
+
     def failed_steps(self, item: Item) -> list[Step]:
         """The parts of an item that will never arrive."""
         if all(row.status != "failed" for row in self.of(item).values()):

@@ -249,17 +249,17 @@ class Writer:
 
     async def _next(self) -> Step | None:
         """The first message to write or edit; growing text comes last."""
+        if self._posts_first and (new := self._next_new()) is not None:
+            if isinstance(new.item, CardItem):
+                await self._look_up(new.item)
+            return self._next_new()
         can_wait: Step | None = None
-        late: Step | None = None
         for item in [each for each in self._view.items if self._is_incomplete(each)]:
             if isinstance(item, CardItem):
                 await self._look_up(item)
             state, steps = stamp(item), self._posted.steps(item)
             if urgent := next((step for step in steps if not step.can_wait), None):
-                if not (self._posts_first and urgent.is_edit):
-                    return urgent
-                late = late or urgent
-                continue
+                return urgent
             for step in self._posted.failed_steps(item):
                 await self._report_failed(step)
             if steps:
@@ -267,7 +267,7 @@ class Writer:
             elif not may_change(item):
                 self._done[item.id] = state
                 await self._keep_for_another_try(item)
-        return late or can_wait
+        return can_wait
 
     async def _keep_for_another_try(self, item: Item) -> None:
         """Let messages of a repeated turn belong to its last try."""
@@ -331,24 +331,22 @@ class Writer:
         if step.can_wait:
             return not await comes_first(self._urgent.wait(), ready)
         self._note_wait(self._limit(step))
-        if step.is_edit and await comes_first(self._wait_for_new(step.item), ready):
+        if step.is_edit and await comes_first(self._wait_for_new(), ready):
             self._posts_first = True
             return False
         if not step.is_edit:
             await ready
         return True
 
-    async def _wait_for_new(self, edited: Item) -> None:
+    async def _wait_for_new(self) -> None:
         """Wait until an edit holds up a new message of another item."""
         await sleep(self._clock, SOON)
-        while not any(
-            not step.is_edit
-            for item in self._view.items
-            if item is not edited and self._is_incomplete(item)
-            for step in self._posted.steps(item)
-        ):
+        while self._next_new() is None:
             self._urgent.clear()
             await self._urgent.wait()
+
+    def _next_new(self) -> Step | None:
+        return self._posted.first_new(filter(self._is_incomplete, self._view.items))
 
     async def _pace(self, surface: PacedSurface, place: Place, use: Use) -> None:
         try:

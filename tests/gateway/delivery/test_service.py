@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -671,8 +672,8 @@ async def test_a_text_begins_in_time_though_edits_are_short_or_once_they_are_not
 class LateEnds(Surface):
     """Gives last states of messages no turn until it may."""
 
-    def __init__(self, board: Board) -> None:
-        super().__init__(board)
+    def __init__(self, board: Board, **more: Any) -> None:
+        super().__init__(board, **more)
         self.may_end = asyncio.Event()
 
     async def ready(self, place: Place, use: Use) -> None:
@@ -703,6 +704,27 @@ async def test_a_new_message_does_not_wait_for_the_end_of_one_above_it(tmp_path)
         await all_told(gateway, clock)
         assert board.texts == ["a: One two.", "b: Another."]
         assert gateway.vitals.owed == []
+
+
+async def test_the_rest_of_a_message_stands_before_what_was_said_after_it(tmp_path):
+    board, clock = Board(), VirtualClock()
+    surface = LateEnds(board, limits=TextLimits(message=40, messages=9))
+    text = " ".join(["word"] * 12)
+    async with served(tmp_path, surface, clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, delta("a", "m", "word word"))
+        await board.until(lambda b: b.texts == ["a: word word"])
+        await story.tell(said("a", "m", text), DONE, BEGIN, said("b", "n", "Another."), DONE)
+        while not gateway.vitals.owed:  # noqa: ASYNC110 (a figure tells nobody)
+            await asyncio.sleep(0.005)
+        for _ in range(20):
+            await asyncio.sleep(0.005)
+            clock.advance(0.25)
+        assert board.texts == ["a: word word"]
+        surface.may_end.set()
+        await all_told(gateway, clock)
+    assert board.texts[-1] == "b: Another."
+    assert len(board.texts) > 2
 
 
 class SlowToRest(Surface):
