@@ -26,7 +26,7 @@ from tests.time_limits import RunWatchdog
 if TYPE_CHECKING:
     from multiprocessing.context import ForkProcess
 
-PART = 24
+PART = 48
 """Tests of one file that a process takes at once, at most."""
 NUMBER = 4
 """Bytes of a part's number; a pipe holds 16,000 of them."""

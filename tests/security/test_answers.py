@@ -9,7 +9,7 @@ import resource
 import time
 import zlib
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, reduce
 from importlib import import_module
 from typing import Any
 
@@ -44,20 +44,42 @@ INFO = ModelInfo(
 MEGABYTE = b"a" * 1_000_000
 
 
+PIECE = bytes(10_000_000)
+
+
+def packed(pieces: int) -> bytes:
+    """Many pieces of zeros, of which only one is really packed."""
+    packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    return (packer.compress(PIECE) + packer.flush(zlib.Z_FULL_FLUSH)) * pieces + b"\x03\x00"
+
+
+def gzipped(pieces: int) -> bytes:
+    check = reduce(lambda check, _: zlib.crc32(PIECE, check), range(pieces), 0)
+    size = pieces * len(PIECE)
+    head = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+    return head + packed(pieces) + check.to_bytes(4, "little") + size.to_bytes(4, "little")
+
+
 @cache
 def bomb() -> bytes:
-    """A gigabyte in 4.2 kB, packed twice."""
-    return gzip.compress(gzip.compress(bytes(1_000_000_000), 9), 9)
+    """A gigabyte in 1.7 kB, packed twice."""
+    return gzip.compress(gzipped(100), 9)
 
 
 @cache
 def once() -> bytes:
-    return gzip.compress(bytes(200_000_000), 9)
+    return gzipped(20)
 
 
 @cache
 def deflated() -> bytes:
-    return zlib.compress(bytes(200_000_000), 9)
+    check = reduce(lambda check, _: zlib.adler32(PIECE, check), range(20), 1)
+    return b"\x78\xda" + packed(20) + check.to_bytes(4)
+
+
+def test_the_zeros_are_packed_as_they_should_be():
+    assert gzip.decompress(once()) == zlib.decompress(deflated()) == PIECE * 20
+    assert gzip.decompress(bomb()) == gzipped(100)
 
 
 PACKED = (bomb, once, deflated)
