@@ -8,11 +8,38 @@ from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
 from teams._base.safe_files import write_file
+from teams.cache_store._base import InMemoryStore
 from teams.experimental.task_centric_memory._asking import PageLogger
 from teams.models._client import ChatCompletionClient
-from teams.models.cache import CHAT_CACHE_VALUE_TYPE, ChatCompletionCache, pieces_of
+from teams.models.cache import (
+    CHAT_CACHE_VALUE_TYPE,
+    ChatCompletionCache,
+    KeptAnswers,
+    pieces_of,
+)
 
 _PIECES = TypeAdapter[Any](CHAT_CACHE_VALUE_TYPE, config=ConfigDict(defer_build=True))
+
+
+class _Session(KeptAnswers[Any]):
+    """Answers of a session; those of a recorded file alone, if any."""
+
+    def __init__(self, answers: dict[str, list[Any]], recorded: Path | None) -> None:
+        super().__init__(InMemoryStore())
+        self._answers = answers
+        self._recorded = recorded
+
+    @override
+    async def load(self, key: str) -> Any:
+        if self._recorded is None:
+            return None
+        if not self._answers.get(key):
+            raise ValueError(f"{self._recorded} holds no answer to this request.")
+        return pieces_of(self._answers[key].pop(0))
+
+    @override
+    async def keep(self, key: str, answer: Any) -> None:
+        self._answers.setdefault(key, []).append(_PIECES.dump_python(answer, mode="json"))
 
 
 class ChatCompletionClientRecorder(ChatCompletionCache):
@@ -36,6 +63,7 @@ class ChatCompletionClientRecorder(ChatCompletionCache):
         self._answers: dict[str, list[Any]] = {}
         if self._replays:
             self._answers = json.loads(self._file.read_text("utf-8"))
+        self._kept = _Session(self._answers, self._file if self._replays else None)
 
     def finalize(self) -> None:
         """End the session."""
@@ -44,15 +72,3 @@ class ChatCompletionClientRecorder(ChatCompletionCache):
             write_file(self._file.parent, self._file.name, json.dumps(self._answers).encode())
         elif left := sum(map(len, self._answers.values())):
             raise ValueError(f"{left} answers of {self._file} were not asked for.")
-
-    @override
-    async def _load_value(self, key: str) -> Any:
-        if not self._replays:
-            return None
-        if not self._answers.get(key):
-            raise ValueError(f"{self._file} holds no answer to this request.")
-        return pieces_of(self._answers[key].pop(0))
-
-    @override
-    async def _store_value(self, key: str, value: Any) -> None:
-        self._answers.setdefault(key, []).append(_PIECES.dump_python(value, mode="json"))
