@@ -57,8 +57,8 @@ class Dialect(ABC):
     """The provider's words for the end of an answer."""
     prompt_counts: ClassVar[Sequence[str]]
     completion_count: ClassVar[str]
-    legal_name: ClassVar[re.Pattern[str]] = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-    """Names of tools that the provider takes."""
+    longest_name: ClassVar[int] = 64
+    """Characters of a tool's name that the provider takes."""
     legal_id: re.Pattern[str] = re.compile(r"[a-zA-Z0-9_-]{1,40}")
     """Ids of calls that the provider takes."""
     alternates: bool = False

@@ -44,7 +44,7 @@ def outgoing(dialect: Dialect, asked: Asked) -> Request:
     forced = "" if isinstance(choice, str) else schemas_of([choice])[0]["name"]
     if forced and forced not in {schema["name"] for schema in tools}:
         raise ValueError(f"tool_choice references {forced!r}, which is not among the tools.")
-    names = ToolNames(dialect.legal_name, (tool["name"] for tool in tools))
+    names = ToolNames(dialect.longest_name, (tool["name"] for tool in tools))
     past = PastCalls(legal_id=dialect.legal_id, name=names.sent)
     messages = past.settle(messages)
     if dialect.alternates:

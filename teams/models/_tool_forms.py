@@ -11,7 +11,6 @@ from teams._tools.schema import ToolSchema
 from teams.models._types import Wire
 
 _FORBIDDEN = re.compile(r"[^a-zA-Z0-9_-]")
-_LONGEST = 64
 
 _LISTS = ("required", "prefixItems", "enum", "allOf", "anyOf", "oneOf")
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
@@ -29,28 +28,32 @@ _NOT_AT_THE_TOP = ("$ref", "allOf", "anyOf", "oneOf", "enum", "not")
 class ToolNames:
     """Names that a provider takes, for those that tools have.
 
-    `own` has those of the tools by the names that are sent.
+    They have letters, digits, `_` and `-`, at most `longest` characters. `own` has
+    those of the tools by the names that are sent.
     """
 
-    def __init__(self, legal: re.Pattern[str], names: Iterable[str]) -> None:
-        self._legal = legal
+    def __init__(self, longest: int, names: Iterable[str]) -> None:
+        self._longest = longest
         self._sent: dict[str, str] = {}
         self.own: dict[str, str] = {}
-        for name in sorted(names, key=lambda each: not legal.fullmatch(each)):
+        for name in sorted(names, key=lambda each: not self._is_legal(each)):
             self.own[self.sent(name)] = name
 
     def sent(self, name: str) -> str:
         """The legal form of a name; the same in each request."""
         if name not in self._sent:
-            self._sent[name] = name if self._legal.fullmatch(name) else self._made(name)
+            self._sent[name] = name if self._is_legal(name) else self._made(name)
         return self._sent[name]
+
+    def _is_legal(self, name: str) -> bool:
+        return 0 < len(name) <= self._longest and not _FORBIDDEN.search(name)
 
     def _made(self, name: str) -> str:
         plain = _FORBIDDEN.sub("_", name)
-        if plain and len(plain) <= _LONGEST and plain not in self.own:
+        if plain and len(plain) <= self._longest and plain not in self.own:
             return plain
         mark = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:8]
-        return f"{plain[: _LONGEST - 9]}_{mark}"
+        return f"{plain[: self._longest - 9]}_{mark}"
 
 
 def fitting(tool: ToolSchema, name: str) -> ToolSchema:

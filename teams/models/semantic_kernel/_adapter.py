@@ -84,19 +84,19 @@ class SKChatCompletionAdapter(WireClient):
             try:
                 yield
             except Exception as error:
-                told = self._told(error)
+                told = self._error_for(error)
                 if told is error:
                     raise
                 raise told from (error if isinstance(told, ModelError) else told.__cause__)
 
-    def _told(self, error: Exception) -> Exception:
+    def _error_for(self, error: Exception) -> Exception:
         """The SDK's own error, or a ModelError for the kernel's."""
         import openai  # likewise
         from semantic_kernel.exceptions import KernelException
 
         match error:
             case KernelException() if isinstance(error.__cause__, Exception):
-                return self._told(error.__cause__)
+                return self._error_for(error.__cause__)
             case KernelException():
                 return self._endpoint.failure(_kind(error), f"Semantic Kernel failed: {error}")
             case openai.APIError() if type(error) is openai.APIError and self._says_its_end:
@@ -111,6 +111,7 @@ class SKChatCompletionAdapter(WireClient):
 class _KernelDialect(OpenAIDialect):
     """Messages and answers take OpenAI's form on their way."""
 
+    longest_name = OpenAIDialect.longest_name - len("autogen_tools-")  # of its plugin
     connector: ChatCompletionClientBase
     kernel: Kernel | None
     prompt_settings: PromptExecutionSettings | None

@@ -10,14 +10,16 @@ from teams.models._tool_forms import ToolNames, fitting
 LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def test_names_of_tools_are_told_apart_and_found_again():
+@pytest.mark.parametrize("longest", [64, 50])
+def test_names_of_tools_are_told_apart_and_found_again(longest):
     own = ["we ird!", "we_ird_", "w" * 80, "w" * 81, "", "ok", "ö", "ü"]
-    names = ToolNames(LEGAL, own)
+    names = ToolNames(longest, own)
     sent = [names.sent(name) for name in own]
     assert all(map(LEGAL.fullmatch, sent))
+    assert max(map(len, sent)) == longest
     assert [names.own[name] for name in sent] == own
     assert names.sent("ok") == "ok"
-    assert sent == [ToolNames(LEGAL, own).sent(name) for name in own]
+    assert sent == [ToolNames(longest, own).sent(name) for name in own]
     assert names.sent("of an earlier tool") not in sent
 
 
