@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from threading import Timer
+from threading import Event, Timer
 from typing import Any, LiteralString
 
 from psycopg import OperationalError
@@ -116,16 +116,22 @@ def refuse_lent(raw: Raw, database: Database) -> None:
     that of the second one, or two.
     """
     with closing(Raw.connect(conninfo(database), autocommit=True)) as other:
-        late = Timer(SECOND, hang_up, [other.fileno])
-        late.start()
+        late = Event()
+
+        def give_up() -> None:
+            late.set()
+            hang_up(other.fileno)
+
+        timer = Timer(SECOND, give_up)
+        timer.start()
         try:
             first, second = ({_backend(each) for _ in range(3)} for each in (raw, other))
         except OperationalError as error:
-            if late.finished.is_set():
+            if late.is_set():
                 raise alone(database.url) from error
             raise
         finally:
-            late.cancel()
+            timer.cancel()
     if len(first) > 1 or len(second) > 1 or first & second:
         raise lent(database.url)
 

@@ -153,12 +153,15 @@ async def test_nothing_overtakes_a_message_that_waits_for_its_files(tmp_path):
 async def test_messages_that_are_collected_wait_for_the_files_of_all(tmp_path):
     client = model("both")
     async with opened(tmp_path, client, mode="collect", messages=3) as gateway:
-        await gateway.accept(said("first"))
+        note = AwaitedFile(name="note.txt", media_type="text/plain", size=4, ref="F2")
+        first = await gateway.accept(said("first", note))
         second = await gateway.accept(said("second", PLAN, n="2"))
         await gateway.bring_files(second.inbox, [PLAN_HERE], [])
+        here = Attachment(name="note.txt", media_type="text/plain", data=b"milk")
+        await gateway.bring_files(first.inbox, [here], [])
         await until(gateway, second.thread, ends)
     assert len(client.create_calls) == 1
-    assert "first" in heard(client)
+    assert "milk" in heard(client)
     assert "buy bread" in heard(client)
 
 
