@@ -39,6 +39,7 @@ LOOKED_AT = 2
 NAME = 80
 TOLD = 100
 """A growing text tells its length in steps of so many characters."""
+INTERRUPTED = "(This was interrupted and not repeated.)"
 OVER = "The wait is over."
 LEFT_OVER = "(Nothing more was said here.)"
 
@@ -386,8 +387,9 @@ def _says_something(part: DesiredMessage) -> bool:
 
 def _left_over(item: SpeechItem, n: int) -> DesiredMessage:
     """For a message that stands there and has nothing left to say."""
-    speech = Speech(agent=item.agent, text=LEFT_OVER, first=n == 0)
-    return DesiredMessage(n=n, content=speech, use="final", needed=False, left_over=True)
+    lost = item.interrupted and not item.text and n == 0
+    speech = Speech(agent=item.agent, text=INTERRUPTED if lost else LEFT_OVER, first=n == 0)
+    return DesiredMessage(n=n, content=speech, use="final", needed=False, left_over=not lost)
 
 
 def _shared(one: str, other: str) -> int:

@@ -250,13 +250,9 @@ class ThreadView:
                 self._grow(event)
             case MessageFinished():
                 item = self._speech(event.agent, event.message)
-                # What a resumed turn does not say anew stays, as broken off: people have read it.
-                stays = item.interrupted and bool(item.text) and not event.text
-                if not stays:
-                    item.say(event.text, replace=True)
+                item.say(event.text, replace=True)
                 item.growing = item.resuming = False
-                item.broken = event.broken or stays
-                item.whole = not item.broken
+                item.broken, item.whole = event.broken, not event.broken
                 self._current.pop(event.agent, None)
             case SpeakerStarted():
                 self._start(event.agent)
