@@ -11,12 +11,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeAlias, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from adapters.discord.connection.values import Payload
 from adapters.discord.custom_ids import Action, parse_action
+from gateway.base.calendar import utc_text
 from gateway.conversation import AwaitedFile
 from gateway.visible import Card, Poll, UnreadPart, VisibleContent, Writer
 
@@ -71,11 +72,6 @@ def display_name(user: Payload, member: object = None) -> str:
     """The name of somebody, as others see it."""
     nick = cast("Payload", member).get("nick") if isinstance(member, dict) else None
     return str(nick or user.get("global_name") or user.get("username") or "")[:NAME]
-
-
-def utc(at: datetime) -> str:
-    """A time in words."""
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 @dataclass(slots=True)
@@ -310,7 +306,7 @@ def _url(url: str) -> SplitResult:
 
 def _time(text: str) -> str:
     try:
-        return utc(datetime.fromisoformat(text)) if text else ""
+        return utc_text(datetime.fromisoformat(text).timestamp()) if text else ""
     except (ValueError, OverflowError):
         return ""
 

@@ -1,4 +1,7 @@
-"""Units and periods of budgets: calendar hours, days, months, in UTC."""
+"""Units and periods of budgets: calendar hours, days, months, in UTC.
+
+Also times in words.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,14 @@ def _start(window: CalendarWindow, at: float) -> datetime:
             return time.replace(hour=0)
         case "month":
             return time.replace(day=1, hour=0)
+
+
+def utc_text(at: float) -> str:
+    """A time for the model, "" for one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def local_time(seconds: float, zone: str) -> datetime:

@@ -213,6 +213,7 @@ class Writer:
 
     async def _rest(self) -> bool:
         """Note how far all is delivered; True if nothing is left."""
+        self._note_wait("")
         view = self._view
         if self._is_complete() and view.busy in ("waiting", "idle"):
             await self._busy.rest(self._place(None, view.asker), view.busy)
@@ -331,12 +332,11 @@ class Writer:
         if step.can_wait:
             return not await comes_first(self._urgent.wait(), ready)
         self._note_wait(self._limit(step))
-        if step.is_edit and await comes_first(self._wait_for_new(), ready):
-            self._posts_first = True
-            return False
         if not step.is_edit:
             await ready
-        return True
+            return True
+        self._posts_first = await comes_first(self._wait_for_new(), ready)
+        return not self._posts_first
 
     async def _wait_for_new(self) -> None:
         """Wait until an edit holds up a new message of another item."""
@@ -454,8 +454,7 @@ class Writer:
 
     async def _succeeded(self, step: Step, row: OutboxRow) -> None:
         self._backoff.reset()
-        if not step.can_wait:
-            self._note_wait("")
+        self._note_wait("")
         self._posted.note_sent(row, step.part)
         content, since = step.part.content, self._view.unseen_since
         if since and isinstance(content, Speech) and content.text.strip():

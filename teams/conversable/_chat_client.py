@@ -102,10 +102,15 @@ def _arguments(options: Settings) -> Settings:
     functions = [tool["function"] for tool in tools if "function" in tool]
     if len(functions) < len(tools):  # some are the provider's own
         options["tools"], functions = tools, []
-    asked: Settings = {"tools": [*functions, *options.pop("functions", ())]}
+    offered = [*functions, *options.pop("functions", ())]
+    asked: Settings = {"tools": offered}
     match choice := options.pop("function_call", options.pop("tool_choice", "auto")):
-        case {"function": {"name": str(name)}} | {"name": str(name)}:
-            asked["tool_choice"] = {"name": name}
+        case {"function": {"name": str(name)}} | {"name": str(name)} if offered:
+            # Others' clients take a tool, of which only the schema is known here.
+            asked = {"tools": [each for each in offered if each["name"] == name]}
+            if not asked["tools"]:
+                raise ValueError(f"The tool {name!r} is demanded, but is not among the tools.")
+            asked["tool_choice"] = "required"
         case str():
             asked["tool_choice"] = choice
         case _:

@@ -27,7 +27,7 @@ from teams.models._types import CreateResult, LLMMessage, ModelCapabilities, Mod
 if TYPE_CHECKING:
     from types import CoroutineType
 
-ToolChoice = Tool | ToolSchema | Literal["auto", "required", "none"]
+ToolChoice = Tool | Literal["auto", "required", "none"]
 Create = Callable[..., "CoroutineType[Any, Any, CreateResult]"]
 CreateStream = Callable[..., AsyncGenerator[str | CreateResult, None]]
 

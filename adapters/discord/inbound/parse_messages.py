@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, cast
 
 from adapters.discord.connection.values import BotIdentity, Payload, Sender
@@ -14,9 +13,9 @@ from adapters.discord.read_message import (
     read_actions,
     read_message,
     read_names,
-    utc,
 )
 from gateway.adapter import IgnoredReason
+from gateway.base.calendar import utc_text
 from gateway.visible import Pointed, VisibleContent
 
 WRITTEN_TYPES = frozenset({0, 19})
@@ -238,10 +237,7 @@ def without_me(text: str, me: BotIdentity) -> str:
 
 
 def _format_time(found: re.Match[str]) -> str:
-    try:
-        return utc(datetime.fromtimestamp(int(found["at"]), UTC))
-    except (ValueError, OverflowError, OSError):
-        return found[0]
+    return utc_text(int(found["at"])) or found[0]
 
 
 def _kind(payload: Payload) -> int:

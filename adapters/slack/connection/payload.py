@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
 
 from adapters.slack.config import PLATFORM
+from gateway.base.calendar import utc_text
 from gateway.conversation import ConversationKey
 from gateway.render.markdown import mrkdwn
 
@@ -122,14 +122,6 @@ def unnamed(text: str) -> list[str]:
     return list(dict.fromkeys((*mentioned(text), *_UNNAMED.findall(text))))
 
 
-def time_text(at: int) -> str:
-    """A time in words, "" for none."""
-    try:
-        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC") if at else ""
-    except (ValueError, OverflowError, OSError):
-        return ""
-
-
 def mentions_others(text: str, *people: str) -> bool:
     """True if a text mentions a user group, or anybody else."""
     return _GROUP.search(text) is not None or not set(people).issuperset(mentioned(text))
@@ -222,7 +214,7 @@ def _shown(token: str, names: Mapping[str, str]) -> str:
             return f"#{names.get(target[1:]) or label.lstrip('#') or target[1:]}"
         case "!":
             if date := _DATE.fullmatch(token):
-                return date[2] or time_text(int(date[1]))
+                return date[2] or utc_text(int(date[1]))
             named = target.rpartition("^")[2]
             return f"@{(names.get(named) or label or named).lstrip('@!')}"
         case _:

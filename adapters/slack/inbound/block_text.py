@@ -19,9 +19,9 @@ from adapters.slack.connection.payload import (
     table_at,
     tables_at,
     text_at,
-    time_text,
     unescaped,
 )
+from gateway.base.calendar import utc_text
 from gateway.visible import UnreadPart
 
 MOST_PARTS = 4_000
@@ -215,7 +215,8 @@ def _inline_text(each: Payload) -> str:
         case "emoji":
             found = f":{literal(text_at(each, 'name'))}:"
         case "date":
-            found = literal(text_at(each, "fallback")) or time_text(number_at(each, "timestamp"))
+            at = number_at(each, "timestamp")
+            found = literal(text_at(each, "fallback")) or (utc_text(at) if at else "")
         case "color":
             found = literal(text_at(each, "value"))
         case "team":

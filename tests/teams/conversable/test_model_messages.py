@@ -96,18 +96,27 @@ def test_schemas_and_names_of_tools_are_those_that_servers_take(server: FakeOpen
 
 
 @pytest.mark.parametrize(
-    ("option", "choice"),
+    ("option", "choice", "offered"),
     [
-        ({"tool_choice": {"type": "function", "function": {"name": "add"}}}, "add"),
-        ({"function_call": {"name": "add"}}, "add"),
-        ({"tool_choice": "required"}, "required"),
-        ({"function_call": "none"}, "none"),
+        ({"tool_choice": {"type": "function", "function": {"name": "add"}}}, "required", ["add"]),
+        ({"function_call": {"name": "add"}}, "required", ["add"]),
+        ({"tool_choice": "required"}, "required", ["other", "add"]),
+        ({"function_call": "none"}, "none", ["other", "add"]),
     ],
 )
-def test_a_call_may_be_demanded(server: FakeOpenAI, option: dict[str, Any], choice: str) -> None:
-    sent(server, ASKED, tools=[TOOL], **option)
-    told = server.requests[0].body["tool_choice"]
-    assert (told if isinstance(told, str) else told["function"]["name"]) == choice
+def test_a_call_may_be_demanded(
+    server: FakeOpenAI, option: dict[str, Any], choice: str, offered: list[str]
+) -> None:
+    other = {**TOOL, "function": {**TOOL["function"], "name": "other"}}
+    sent(server, ASKED, tools=[other, TOOL], **option)
+    told = server.requests[0].body
+    assert told["tool_choice"] == choice
+    assert [each["function"]["name"] for each in told["tools"]] == offered
+
+
+def test_a_tool_that_is_demanded_must_be_there(server: FakeOpenAI) -> None:
+    with pytest.raises(ValueError, match="'sub' is demanded"):
+        sent(server, ASKED, tools=[TOOL], function_call={"name": "sub"})
 
 
 def test_parts_that_are_no_text_are_sent_as_they_were_written(server: FakeOpenAI) -> None:
