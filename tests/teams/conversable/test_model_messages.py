@@ -107,7 +107,7 @@ def test_schemas_and_names_of_tools_are_those_that_servers_take(server: FakeOpen
 def test_a_call_may_be_demanded(
     server: FakeOpenAI, option: dict[str, Any], choice: str, offered: list[str]
 ) -> None:
-    other = {**TOOL, "function": {**TOOL["function"], "name": "other"}}
+    other = {**TOOL, "function": {"name": "other", "description": "O.", "parameters": {}}}
     sent(server, ASKED, tools=[other, TOOL], **option)
     told = server.requests[0].body
     assert told["tool_choice"] == choice
