@@ -142,6 +142,8 @@ class _Service:
         self._clock = clock
         self._fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._catch_up_lock = asyncio.Lock()
+        self._unnoted = 0
+        """Connections whose gap before is not noted yet: no mark moves beyond it."""
         self._catches_up = True
         """This node looks for what was missed, as far as it knows."""
         self._failed_at: float | None = None
@@ -279,6 +281,7 @@ class _Service:
 
     def _start_catch_up(self) -> None:
         self._whole_from = self._clock.time()
+        self._unnoted += 1
         self.start_task(self._catch_up_now(), "slack catch-up")
 
     async def _catch_up_now(self) -> None:
@@ -293,6 +296,8 @@ class _Service:
             except UNSTORED:
                 self._note_failure(failed_at)
                 raise
+            finally:
+                self._unnoted -= 1
         self._catch_up.work()
 
     async def _mark(self) -> None:
@@ -313,7 +318,7 @@ class _Service:
             connected = self._sockets is None or self._sockets.open_count > 0
             if self._sockets is None:
                 self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything
-            if not connected or self._catch_up_lock.locked() or self._open_gaps:
+            if not connected or self._unnoted or self._open_gaps:
                 continue
             try:
                 if self._failed_at is not None or await self._may_begin_to_look():
@@ -322,7 +327,8 @@ class _Service:
                 self._catch_up.work()  # should an error have ended it
                 if self._catches_up:
                     await self._fetching.look()  # a node that is gone may have left some
-                await self._catch_up.mark(self._whole_from)
+                if not self._unnoted:  # it may have been cut, and connected again
+                    await self._catch_up.mark(self._whole_from)
             except GatewayError as error:
                 LOG.warning("%s", error)
                 self._note_failure()

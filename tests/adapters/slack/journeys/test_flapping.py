@@ -193,8 +193,15 @@ async def test_a_process_that_dies_every_minute_does_not_move_the_mark(tmp_path:
     assert len(set(alive)) == 2
 
 
-async def test_what_a_series_missed_is_not_too_old_after_a_long_pause(tmp_path: Path) -> None:
-    """It could be heard at the last connection before the pause."""
+@pytest.mark.parametrize("mark_every", [LOOK_EVERY, 0.0])
+async def test_what_a_series_missed_is_not_too_old_after_a_long_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark_every: float
+) -> None:
+    """It could be heard at the last connection before the pause.
+
+    However often the marks move: none does before the pause is noted.
+    """
+    monkeypatch.setattr(adapter, "MARK_EVERY", mark_every)
     asked: list[str] = []
     async with SlackSimulator(rates=False) as slack:
         for n in range(4):
