@@ -76,7 +76,7 @@ async def test_a_turn_writes_what_has_changed(postgres_url: str, tmp_path: Path)
         everything = await written(work, lease, store)
         large = min([await written(work, lease, store) for _ in range(3)])
     assert everything > 300 * 20_000
-    assert large < small + 30_000
+    assert large < small + 200_000  # after a checkpoint pages are written whole
 
 
 async def test_a_thread_without_a_folder_costs_nothing(postgres_url: str, tmp_path: Path):
