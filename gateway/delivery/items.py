@@ -389,7 +389,7 @@ def _left_over(item: SpeechItem, n: int) -> DesiredMessage:
     """For a message that stands there and has nothing left to say."""
     lost = item.interrupted and not item.text and n == 0
     speech = Speech(agent=item.agent, text=INTERRUPTED if lost else LEFT_OVER, first=n == 0)
-    return DesiredMessage(n=n, content=speech, use="final", needed=False, left_over=not lost)
+    return DesiredMessage(n=n, content=speech, use="final", needed=False, left_over=True)
 
 
 def _shared(one: str, other: str) -> int:

@@ -49,15 +49,18 @@ class _OpenMessage:
     """A message of an agent that is not finished.
 
     `source` is the engine's id of what it is built from. It is None once that will be replaced:
-    after an interruption, and when a model's thought turned out to have been part of what was
-    shown. While all that is shown is a thought, `thinks` is the engine's id.
+    when the attempt that began it was `interrupted`, and when a model's thought turned out to have
+    been part of what was shown. While all that is shown is a thought, `thinks` is the engine's id.
     """
 
     thinks = ""
 
-    def __init__(self, message: str, source: str | None, text: str) -> None:
+    def __init__(
+        self, message: str, source: str | None, text: str, *, interrupted: bool = False
+    ) -> None:
         self.message = message
         self.source = source
+        self.interrupted = interrupted
         self.parts = [text]
         self.length = len(text)
 
@@ -102,9 +105,10 @@ class EventMapper:
         self._others: dict[str, str] = {}
         """Ids in place of those that belong to another turn."""
         self._finished: dict[str, str] = {}
-        """Last text of each agent."""
+        """Last text of each agent that said any."""
         self._growing = {
-            message.agent: _OpenMessage(message.message, None, message.text) for message in resumed
+            begun.agent: _OpenMessage(begun.message, None, begun.text, interrupted=True)
+            for begun in resumed
         }
 
     def map_item(
@@ -133,18 +137,23 @@ class EventMapper:
         )
 
     def close(self, *, done: bool, broken: bool = False) -> list[SessionEvent]:
-        """Finish open messages; void what a `done` turn did not repeat.
+        """Finish open messages; void what is replaced, if the turn is `done`.
 
-        `broken`: they broke off.
+        `broken`: they broke off. Those of an interrupted attempt did: they stand, unless this one
+        has said something else.
         """
-        texts = {
-            agent: "" if growing.thinks or (done and growing.source is None) else growing.text
-            for agent, growing in self._growing.items()
-        }
-        return [
-            replace(self._finish(agent, text), broken=broken and bool(text))
-            for agent, text in texts.items()
-        ]
+        told, finished = any(self._finished.values()), list[SessionEvent]()
+        for agent, growing in list(self._growing.items()):
+            old = growing.interrupted
+            void = growing.thinks or (told if old else done and growing.source is None)
+            ended = self._finish(agent, "" if void else growing.text)
+            finished.append(replace(ended, broken=bool(ended.text) and (broken or (done and old))))
+        return finished
+
+    def take_back(self) -> list[SessionEvent]:
+        """Void an interrupted attempt's text before people are asked."""
+        old = [agent for agent, growing in self._growing.items() if growing.interrupted]
+        return [self._finish(agent, "") for agent in old]
 
     def _own(self, message: str) -> str:
         """The id of a message, which no other turn has."""
@@ -216,9 +225,16 @@ class EventMapper:
                 return [self._finish(agent, item.content, item.id)]
             case BaseChatMessage():
                 self._speaking.discard(agent)
-                return [self._finish(agent, item.to_text(), item.id)]
+                return self._said(agent, item)
             case _:
                 return []
+
+    def _said(self, agent: str, message: BaseChatMessage) -> list[SessionEvent]:
+        """Finish a message; an empty one takes nobody's place."""
+        text, growing = message.to_text(), self._growing.get(agent)
+        if growing is not None and growing.interrupted and not text.strip():
+            return []
+        return [self._finish(agent, text, message.id)]
 
     def _to_people(self, handoff: HandoffMessage) -> list[SessionEvent]:
         """Events of a hand-off to people, its text as a message."""
@@ -249,9 +265,9 @@ class EventMapper:
         ]
 
     def _close_speech(self, agent: str) -> list[SessionEvent]:
-        """Finish the agent's speech before it acts; an earlier attempt's is void."""
+        """Finish what the agent said in this attempt before it acts."""
         growing = self._growing.get(agent)
-        if growing is None:
+        if growing is None or growing.interrupted:
             return []
         return [self._finish(agent, growing.text if growing.source else "")]
 
@@ -264,7 +280,7 @@ class EventMapper:
 
     def _finish(self, agent: str, text: str, message: str = "") -> MessageFinished:
         growing = self._growing.pop(agent, None)
-        self._finished[agent] = text
+        self._finished[agent] = text or self._finished.get(agent, "")
         return MessageFinished(
             thread=self._thread,
             turn=self._turn,

@@ -428,6 +428,7 @@ class Turn:
     async def _end_run(self, live: LiveTeam, result: TaskResult) -> bool:
         checkpoint = await live.checkpoint()
         if result.pending:
+            self._unwritten += self._mapper.take_back()
             await self._requests.record_pending(result.pending)
         else:
             self._unwritten += self._mapper.close(done=True)

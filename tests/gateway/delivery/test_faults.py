@@ -470,15 +470,21 @@ async def test_an_interrupted_message_says_so_until_it_is_said_anew(tmp_path: Pa
     ] is False
 
 
-async def test_what_is_not_said_again_is_taken_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("surface", "left"),
+    [(EditingSurface, ["a: (This was interrupted and not repeated.)"]), (RemovingSurface, [])],
+)
+async def test_what_is_not_said_again_is_taken_back(
+    tmp_path: Path, surface: type[EditingSurface], left: list[str]
+) -> None:
     board, clock = Board(), VirtualClock()
-    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+    async with served(tmp_path, surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One two"))
         await board.until(lambda b: b.posted)
         await story.tell(replace(BEGIN, resumed=True), said("a", "m", ""), DONE)
         await all_told(gateway, clock)
-    assert board.texts == ["a: (This was interrupted and not repeated.)"]
+    assert board.texts == left
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gateway.client import Answer
 from gateway.content.attachments import MISSING
 from gateway.errors import LeaseLost, StoreFull
 from gateway.events import (
+    InputRequested,
     MessageFinished,
     Notice,
     TextDelta,
@@ -192,7 +194,7 @@ async def test_a_call_in_flight_at_a_checkpoint_is_unknown_also_without_its_line
     assert results["second"].failed
 
 
-def streaming(shared, *answers: Mapping[int, Door]):
+def streaming(shared, *answers: Mapping[int, Door], tools=(), rules=None):
     """A team whose model stops at doors, by the words before them."""
     stream, left = shared.create_stream, iter(answers)
 
@@ -205,7 +207,9 @@ def streaming(shared, *answers: Mapping[int, Door]):
             words += 1
 
     shared.create_stream = halting
-    return ScriptedTeams(lambda: solo(shared, model_client_stream=True))
+    return ScriptedTeams(
+        lambda: solo(shared, tools=tools, model_client_stream=True), rules=rules or {}
+    )
 
 
 async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced(
@@ -245,6 +249,48 @@ async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced
     assert (late[-1].message, late[-1].text, late[-1].replace) == (message, "A quite ", True)
     async with opened(tmp_path, teams) as client:
         assert of(TextDelta, await until(client, thread, ends)) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "then", "said"),
+    [
+        ("allow", "Five it is.", [("Five it is.", False)]),
+        ("allow", "", [("The ", True)]),
+        ("ask", "Five it is.", [("", False), ("Five it is.", False)]),
+    ],
+    ids=["a tool", "a tool, then silence", "a question to people"],
+)
+async def test_a_half_text_stands_until_its_turn_says_something_else(
+    tmp_path, monkeypatch, action, then, said
+):
+    monkeypatch.setattr("gateway.sessions.turn.SHOW_EVERY", math.inf)
+
+    async def add() -> str:
+        """Add."""
+        return "5"
+
+    def done(event):
+        return ends(event) and event.outcome == "done"
+
+    halt = Door()
+    answers = model("The old half of an answer.", calls("add"), then)
+    rules = {"add": ToolRule(action=action)}
+    teams = streaming(answers, {2: halt}, {}, {}, tools=[add], rules=rules)
+    async with Crash(tmp_path, teams) as (crash, client):
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        await halt.reached.wait()
+        shown = await until(client, thread, lambda event: isinstance(event, TextDelta))
+        crash.kill()
+    async with opened(tmp_path, teams) as client:
+        events = await until(client, thread, ends)
+        for asked in of(InputRequested, events):
+            await client.answer(asked.request, Answer(kind="approve"))
+            events = await until(client, thread, done)
+    finished = of(MessageFinished, events)
+    assert [(event.text, event.broken) for event in finished] == said
+    assert finished[0].message == shown[-1].message
+    assert len({event.message for event in finished}) == len(said)
 
 
 async def test_a_crash_before_the_first_checkpoint_gives_the_team_the_message_again(tmp_path):

@@ -122,14 +122,48 @@ def test_what_an_interrupted_attempt_had_begun_is_replaced_in_place():
     assert shown[1:] == [("=", "old", "A new "), ("+", "old", "one"), ("!", "old", "A new one")]
 
 
-def test_what_an_interrupted_attempt_had_begun_is_void_if_the_agent_acts_instead():
-    assert play(transcript(resumed=[OLD]), REQUEST)[1:] == [("!", "old", "")]
+def test_what_an_interrupted_attempt_had_begun_waits_for_what_the_agent_says_after_its_tools():
+    script = transcript(resumed=[OLD])
+    assert play(script, REQUEST) == [("speaker", "ann", "gpt")]
+    assert script.open_messages() == (OLD,)
+    assert play(script, chunk("Five"), text("Five")) == [("=", "old", "Five"), ("!", "old", "Five")]
 
 
-@pytest.mark.parametrize(("done", "left"), [(True, ""), (False, "Half an")])
-def test_what_was_not_said_again_stays_only_if_the_turn_was_cut_off(done, left):
-    closed: list[Any] = list(transcript(resumed=[OLD]).close(done=done))
-    assert [(event.message, event.text) for event in closed] == [("old", left)]
+@pytest.mark.parametrize("done", [True, False])
+def test_what_was_not_said_again_stays_as_broken_off_if_nothing_else_was_said(done):
+    script = transcript(resumed=[OLD])
+    play(script, REQUEST)
+    closed: list[Any] = script.close(done=done, broken=not done)
+    assert [(event.message, event.text, event.broken) for event in closed] == [
+        ("old", "Half an", True)
+    ]
+
+
+def test_a_person_who_stops_a_turn_knows_that_its_text_is_not_whole():
+    closed: list[Any] = transcript(resumed=[OLD]).close(done=False)
+    assert [(event.text, event.broken) for event in closed] == [("Half an", False)]
+
+
+@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize(
+    "said",
+    [text("Five", source="bob"), HandoffMessage(content="Yours.", source="bob", target="user")],
+    ids=["message", "hand-off"],
+)
+def test_what_was_not_said_again_is_void_if_somebody_said_something_else(done, said):
+    script = transcript(resumed=[OLD])
+    script.map_item(REQUEST)
+    script.map_item(said, to_people=True)
+    closed: list[Any] = script.close(done=done, broken=not done)
+    assert [(event.message, event.text, event.broken) for event in closed] == [("old", "", False)]
+
+
+def test_what_was_not_said_again_is_void_before_people_are_asked():
+    script = transcript(resumed=[OLD])
+    play(script, REQUEST)
+    taken: list[Any] = script.take_back()
+    assert [(event.message, event.text) for event in taken] == [("old", "")]
+    assert script.open_messages() == ()
 
 
 def test_a_message_that_was_cut_off_ends_as_it_stands():
