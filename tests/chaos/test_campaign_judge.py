@@ -170,6 +170,16 @@ FINE = {
         requests=[],
         counted=1,
     ),
+    "counted, beside one that was offered after the pause before": replace(
+        RIGHT,
+        sent={
+            1: replace(SENT, age=8 * DAY),
+            2: replace(SENT, said=Say(2, "bob", "general", 2), place="there", age=9 * DAY),
+        },
+        posts=[Post("there", "I was away", (OFFER,))],
+        requests=[],
+        counted=1,
+    ),
     "deleted unheard": replace(RIGHT, sent={1: replace(SENT, deleted=3)}, posts=[], requests=[]),
     "deleted at the same time": replace(
         RIGHT, sent={1: replace(SENT, deleted=3)}, told_first=frozenset([1])

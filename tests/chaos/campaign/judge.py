@@ -133,12 +133,15 @@ def _asked_again(sent: Sent | None, seen: Observation) -> bool:
 
 
 def too_old(seen: Observation) -> int:
-    """The number of unanswered messages that are too old to be offered."""
+    """The number of unanswered messages that are too old to be offered.
+
+    One that was offered after an earlier pause may be among the last before this one.
+    """
     answers = _answers(seen.posts)
     return sum(
         sent.age > OFFERED and not sent.deleted and n not in answers
         for n, sent in seen.sent.items()
-        if n not in seen.spent and not _is_for_nobody(sent, seen)
+        if n not in seen.spent and not _is_for_nobody(sent, seen) and not _is_offered(sent, seen)
     )
 
 
@@ -159,7 +162,7 @@ def outcome_of(sent: Sent, seen: Observation, *, answered: bool) -> str:
         return "deleted"
     if _breaks_off(sent, seen):
         return "broken"
-    if any(post.place == sent.place and _offers(post, sent, seen) for post in seen.posts):
+    if _is_offered(sent, seen):
         return "offered"
     known = sent.said.n in seen.spent
     if sent.age > OFFERED and not known and seen.counted >= too_old(seen):
@@ -188,9 +191,9 @@ def _breaks_off(sent: Sent, seen: Observation) -> bool:
     return told and bool(halves.intersection(READ.findall(text)))
 
 
-def _offers(post: Post, sent: Sent, seen: Observation) -> bool:
-    lost = sent.step <= seen.lost_until
-    return OFFER in post.buttons or (lost and CONTINUE in post.buttons)
+def _is_offered(sent: Sent, seen: Observation) -> bool:
+    buttons = {OFFER, CONTINUE} if sent.step <= seen.lost_until else {OFFER}
+    return any(post.place == sent.place and buttons & {*post.buttons} for post in seen.posts)
 
 
 def _find_loss(verdict: Verdict, n: int, sent: Sent, seen: Observation) -> None:
