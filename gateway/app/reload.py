@@ -8,10 +8,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from gateway.app.assemble import access_of, limits_of, team_factory
 from gateway.app.config_diff import changed_settings, changes
 from gateway.app.load import LoadedConfig, load_config
+from gateway.app.watched_files import NO_FILES, ReadFiles
 from gateway.base.folder_modules import FolderModules
 from gateway.base.redaction import REDACTION
 from gateway.factory.teams import TeamFactory
@@ -24,6 +26,14 @@ LONGEST_NAMES = 1000
 DRY = "Nothing was changed: this was a dry run."
 
 Check = Callable[[LoadedConfig, TeamFactory], Awaitable[None]]
+
+
+class Candidate(NamedTuple):
+    """A config that can be used, with its files."""
+
+    loaded: LoadedConfig
+    teams: TeamFactory
+    files: ReadFiles = NO_FILES
 
 
 class Reloader:
@@ -47,36 +57,37 @@ class Reloader:
         self._lock = asyncio.Lock()
 
     async def reload(self, *, dry_run: bool) -> str:
-        """Use the current config, unless `dry_run`; the differences, for people.
+        """Use the current config, unless `dry_run`; its differences for people.
 
         Raises ConfigError or another GatewayError, and then nothing has changed.
         """
-        async with self.candidate() as (loaded, teams):
-            text = await self.compare(loaded, teams)
-            if dry_run:
-                return f"{text}\n{DRY}"
-            await self._use(loaded, teams)
-            return text
+        return (await self._change(dry=dry_run))[0]
 
     async def renew(self) -> LoadedConfig:
         """Use the current config; the one that was used before.
 
         Raises as `reload` does.
         """
-        async with self.candidate() as (loaded, teams):
-            before = self._loaded
-            await self._use(loaded, teams)
-            return before
+        return (await self._change(dry=False))[1]
 
-    async def _use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
-        source, changed = self.audited(loaded)
-        await self._gateway.store.note("config.reloaded", object=source, outcome=changed)
-        await self.use(loaded, teams)
+    async def _change(self, *, dry: bool) -> tuple[str, LoadedConfig]:
+        """The differences, and the config before."""
+        async with self._candidate() as found:
+            before, text = self._loaded, await self._compare(found)
+            changed, later = changed_settings(before.config, found.loaded.config)
+            names = REDACTION.all(", ".join([*changed, *later])[:LONGEST_NAMES])
+            text += await self._agree(found, names, dry=dry)
+            if dry:
+                return f"{text}\n{DRY}", before
+            await self._use(found)
+            return text, before
 
-    @property
-    def busy(self) -> bool:
-        """True while a candidate is being checked or waits for its use."""
-        return self._lock.locked()
+    async def _agree(self, found: Candidate, changed: str, *, dry: bool) -> str:
+        """Note the use of a candidate; further text about it."""
+        if not dry:
+            source = str(found.loaded.source or "")
+            await self._gateway.store.note("config.reloaded", object=source, outcome=changed)
+        return ""
 
     @property
     def loaded(self) -> LoadedConfig:
@@ -89,14 +100,14 @@ class Reloader:
         return self._modules.files if self._modules else frozenset()
 
     @asynccontextmanager
-    async def candidate(self) -> AsyncGenerator[tuple[LoadedConfig, TeamFactory]]:
+    async def _candidate(self) -> AsyncGenerator[Candidate]:
         """The current config with its teams, checked; used, or forgotten."""
         async with self._lock:
             loaded, forgotten = await asyncio.to_thread(self._load)
             teams = team_factory(loaded, self._gateway.store.folder)
             try:
                 await self._check(loaded, teams)
-                yield loaded, teams
+                yield Candidate(loaded, teams)
             finally:
                 if self._teams is not teams:
                     self._bring_back(forgotten)
@@ -118,24 +129,20 @@ class Reloader:
         if self._modules is not None:
             self._modules.bring_back(forgotten)
 
-    def audited(self, loaded: LoadedConfig) -> tuple[str, str]:
-        """The file and the changed settings of a candidate, for the audit."""
-        changed, later = changed_settings(self._loaded.config, loaded.config)
-        names = REDACTION.all(", ".join([*changed, *later])[:LONGEST_NAMES])
-        return str(loaded.source or ""), names
-
-    async def use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
+    async def _use(self, found: Candidate) -> None:
         """Use a candidate from now on."""
-        access, limits = access_of(loaded.config), limits_of(loaded.config)
+        config = found.loaded.config
+        access, limits = access_of(config), limits_of(config)
         self._gateway.check_open()
         # From here on they are in use, whatever fails afterwards.
-        self._loaded, self._teams = loaded, teams
-        await self._gateway.reconfigure(teams, access=access, limits=limits)
+        self._loaded, self._teams = found.loaded, found.teams
+        await self._gateway.reconfigure(found.teams, access=access, limits=limits)
 
-    async def compare(self, loaded: LoadedConfig, teams: TeamFactory) -> str:
+    async def _compare(self, found: Candidate) -> str:
         """The differences of a candidate, for people."""
-        lines = changes(self._loaded.config, loaded.config) or ["The settings did not change."]
-        fates = Counter(fate for _, fate in await changed_threads(self._gateway.store, teams))
+        lines = changes(self._loaded.config, found.loaded.config)
+        lines = lines or ["The settings did not change."]
+        fates = Counter(fate for _, fate in await changed_threads(self._gateway.store, found.teams))
         lines += [f"threads whose team {fate}: {count}" for fate, count in sorted(fates.items())]
         return REDACTION.all("\n".join(lines))
 

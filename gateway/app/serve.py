@@ -170,9 +170,10 @@ async def open_service(
         tokens=TokenStore(store, keys_of(config.store.keys)),
         platforms=tuple(loaded.adapters),
     )
-    reloader: Reloader | SharedReloader = Reloader(gateway, loaded, teams, _check)
-    if not isinstance(store, SqliteStore):
-        reloader = SharedReloader(gateway, reloader, store)
+    if isinstance(store, SqliteStore):
+        reloader = Reloader(gateway, loaded, teams, _check)
+    else:
+        reloader = SharedReloader(gateway, loaded, teams, _check, store)
     process = _Process(gateway, reloader.reload, restore, watches=watch)
     try:
         await check_teams(config, teams)

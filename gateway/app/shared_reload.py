@@ -9,181 +9,163 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from gateway.app.load import LoadedConfig
-from gateway.app.reload import DRY, Reloader
-from gateway.app.reload_votes import (
-    SECONDS,
-    VERDICT_EVERY,
-    ReloadOpen,
-    ReloadRefused,
-    ReloadVotes,
-    agreement,
-)
-from gateway.app.watched_files import States, named_files, read_states, shared_digest
+from gateway.app.reload import Candidate, Check, Reloader
+from gateway.app.watched_files import NO_FILES, ReadFiles, named_files, read_states, shared_digest
+from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError, log_incident
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
 from gateway.store.records import new_id
-from gateway.store.reloads import Proposal, Reload
+from gateway.store.reloads import Reload
 
 if TYPE_CHECKING:
     from gateway.store.postgres.store import PostgresStore  # an extra
 
 LOG = logging.getLogger("gateway")
 
-T = TypeVar("T")
-
+SECONDS = 15.0
+"""Seconds that all nodes have to vote in."""
+VERDICT_EVERY = 0.2
+"""Seconds between two looks at the votes."""
 LOOK_EVERY = 2.0
 """Seconds between two looks for a proposal whose signal was lost."""
-JUST_NOW = 10.0
-"""Seconds for which a watch may take a change for its own that another node has proposed."""
+LONGEST_REASON = 2000
+"""Characters of a reason against a reload."""
 OTHER_TEXT = "its config file, or a file that this names, has another text"
 CHANGING = "The files of the config were changed while they were read. Try again."
 LATE = f"its config was not ready within {SECONDS:.0f} seconds"
 
 
-class _Candidate(NamedTuple):
-    """A config that can be used, and the digest of its files."""
+class ReloadOpen(GatewayError):
+    """Another reload is under way."""
 
-    loaded: LoadedConfig
-    teams: TeamFactory
-    digest: str
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Another reload is under way, begun by {name}. Try again in a moment.")
 
 
-class SharedReloader:
+class ReloadRefused(GatewayError):
+    """No node has changed, since one can't; the text says which."""
+
+    def __init__(self, ended: Reload | None) -> None:
+        lines = ["The reload has changed no node; all keep the config that they use."]
+        votes = ended.votes if ended else ()
+        lines += [f"- {vote.name}: {vote.refusal}" for vote in votes if vote.refusal]
+        super().__init__("\n".join(lines))
+
+
+class SharedReloader(Reloader):
     """Reloads the config of all nodes, or of none."""
 
-    def __init__(self, gateway: Gateway, reloader: Reloader, store: PostgresStore) -> None:
-        self._gateway = gateway
-        self._reloader = reloader
-        self._votes = ReloadVotes(store, gateway.boot)
+    def __init__(
+        self,
+        gateway: Gateway,
+        loaded: LoadedConfig,
+        teams: TeamFactory,
+        check: Check,
+        store: PostgresStore,
+    ) -> None:
+        super().__init__(gateway, loaded, teams, check)
+        self._store = store
         self._tasks = set[asyncio.Task[Any]]()
-        self._own = set[str]()
-        """Reloads that this node proposed, or has voted in."""
-        self._told: tuple[float, LoadedConfig, States] | None = None
-        """When another node's proposal was used, the config before, and the files read for it."""
-        source, text = reloader.loaded.source, reloader.loaded.text
+        self._replaced: tuple[ReadFiles, LoadedConfig] | None = None
+        """The files that were read for the config in use, and the one before it."""
+        source, text = loaded.source, loaded.text
         self._digest = store.digest = shared_digest(source, text) if source else ""
         """Digest of the files of the config in use."""
 
-    @property
-    def loaded(self) -> LoadedConfig:
-        """The config in use."""
-        return self._reloader.loaded
-
-    @property
-    def module_files(self) -> frozenset[Path]:
-        """Files of the modules that were imported from the config's folder."""
-        return self._reloader.module_files
-
-    async def reload(self, *, dry_run: bool) -> str:
-        """Let all nodes use the current config, unless `dry_run`.
-
-        The differences, for people. Raises ConfigError or another GatewayError, and then no node
-        has changed.
-        """
-        if self._reloader.busy:
-            raise ReloadOpen("this node or another one")
-        text, _ = await self._apart(self._propose(dry=dry_run))
-        return text
-
     async def renew(self) -> LoadedConfig:
-        """Let all nodes use the current config.
+        """Let all nodes use the current config; the one before.
 
-        The one that was used before here. Raises as `reload` does. A reload that is under way is
-        waited for, as it may be the same.
+        Raises as `reload` does. A reload that is under way is waited for, as it may be the same.
         """
         until = monotonic() + 2 * SECONDS
         while True:
-            if self._reloader.busy and monotonic() < until:
-                await asyncio.sleep(VERDICT_EVERY)
-                continue
-            if (before := await self._just_replaced()) is not None:
-                return before
+            if self._replaced is not None and not self._lock.locked():
+                files, before = self._replaced
+                if await asyncio.to_thread(read_states, files.states, files.states) == files.states:
+                    return before
             try:
-                return (await self._apart(self._propose(dry=False)))[1]
+                return await super().renew()
             except ReloadOpen:
                 if monotonic() > until:
                     raise
             await asyncio.sleep(VERDICT_EVERY)
 
-    async def _just_replaced(self) -> LoadedConfig | None:
-        """The config before one that another node has just proposed."""
-        if self._told is None or monotonic() - self._told[0] > JUST_NOW:
-            return None
-        _, before, files = self._told
-        return before if await asyncio.to_thread(read_states, files, files) == files else None
-
-    def _files(self) -> States:
-        """All files of the config as they are now."""
-        named = self._reloader.module_files
-        with suppress(OSError, ValueError):  # the candidate says what is wrong
-            if (source := self.loaded.source) is not None:
-                named |= named_files(source, source.read_text(encoding="utf-8"))
-        return read_states(named, {})
-
-    def _file_digest(self) -> str:
-        with suppress(OSError, ValueError):
-            if (source := self.loaded.source) is not None:
-                return shared_digest(source, source.read_text(encoding="utf-8"))
-        return ""
-
-    async def _apart(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of a task of its own.
-
-        It goes on if its caller hangs up: the nodes count on it.
-        """
-        task = asyncio.get_running_loop().create_task(work, name="reload of all nodes")
-        self._tasks.add(task)
-        task.add_done_callback(self._forget)
-        return await asyncio.shield(task)
+    async def _change(self, *, dry: bool) -> tuple[str, LoadedConfig]:
+        if self._lock.locked():
+            raise ReloadOpen("this node or another one")
+        # It goes on if its caller hangs up: the nodes count on it.
+        changing = asyncio.get_running_loop().create_task(
+            super()._change(dry=dry), name="reload of all nodes"
+        )
+        self._tasks.add(changing)
+        changing.add_done_callback(self._forget)
+        return await asyncio.shield(changing)
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # its caller has it, or has left
 
-    async def _propose(self, *, dry: bool) -> tuple[str, LoadedConfig]:
-        """Differences, and the config used before, once all nodes have changed."""
-        async with self._candidate() as found:
-            text, before = await self._reloader.compare(found.loaded, found.teams), self.loaded
-            source, changed = self._reloader.audited(found.loaded)
-            proposal = Proposal(
-                id=new_id(),
-                digest=found.digest,
-                proposer=self._gateway.boot,
-                source=source,
-                changes=changed,
-                dry=dry,
-            )
-            self._own.add(proposal.id)
-            await self._votes.propose(proposal)
-            self._gateway.propose_reload()
-            ended = await self._votes.verdict(proposal.id)
-            match ended:
-                case Reload(state="go"):
-                    await self._use(found)
-                    return f"{text}{agreement(ended, 'use it')}", before
-                case Reload(state="tried"):
-                    return f"{text}{agreement(ended, 'can use it')}\n{DRY}", before
-                case _:
-                    raise ReloadRefused(ended)
+    async def _agree(self, found: Candidate, changed: str, *, dry: bool) -> str:
+        """Ask all nodes; what they have said. Raises ReloadOpen or ReloadRefused."""
+        proposal = Reload(
+            id=new_id(),
+            digest=found.files.digest,
+            proposer=self._gateway.boot,
+            source=str(found.loaded.source or ""),
+            changes=changed,
+            dry=dry,
+        )
+        if other := await self._store.propose_reload(proposal, SECONDS):
+            raise ReloadOpen(other)
+        self._gateway.propose_reload()
+        ended = await self._verdict(proposal.id, "")
+        if ended is None or ended.state not in {"go", "tried"}:
+            raise ReloadRefused(ended)
+        count, what = len(ended.votes), "can use it" if dry else "use it"
+        return f"\nAll {count} nodes {what}." if count > 1 else ""
+
+    async def _verdict(self, reload: str, refusal: str) -> Reload | None:
+        """Vote for a reload, or against it; its verdict."""
+        reason, has_voted = REDACTION.all(refusal)[:LONGEST_REASON], False
+        while True:
+            try:
+                if not has_voted:
+                    await self._store.vote(reload, self._gateway.boot, reason)
+                has_voted = True
+                found = await self._store.reload_state(reload)
+                if found and found.state == "open" and (not found.missing or found.age > SECONDS):
+                    found = await self._store.settle_reload(reload, SECONDS)
+                if found is None or found.state != "open":
+                    return found
+            except GatewayError as error:  # it may have been taken: only the verdict ends this
+                LOG.debug("a vote for a reload, or the verdict, was not stored or read: %s", error)
+            await asyncio.sleep(VERDICT_EVERY)
+
+    def _read(self) -> ReadFiles:
+        """All files of the config as they are now."""
+        with suppress(OSError, ValueError):  # the candidate says what is wrong
+            if (source := self.loaded.source) is not None:
+                text = source.read_text(encoding="utf-8")
+                named = self.module_files | named_files(source, text)
+                return ReadFiles(shared_digest(source, text), read_states(named, {}))
+        return NO_FILES
 
     @asynccontextmanager
-    async def _candidate(self) -> AsyncGenerator[_Candidate]:
+    async def _candidate(self) -> AsyncGenerator[Candidate]:
         """The current config with its teams, checked; used, or forgotten. Raises GatewayError."""
-        before = await asyncio.to_thread(self._file_digest)
-        async with self._reloader.candidate() as (loaded, teams):
-            digest = await asyncio.to_thread(self._file_digest)
-            if digest != before:
+        files = await asyncio.to_thread(self._read)
+        async with super()._candidate() as found:
+            if (await asyncio.to_thread(self._read)).digest != files.digest:
                 raise GatewayError(CHANGING)
-            yield _Candidate(loaded, teams, digest)
+            yield found._replace(files=files)
 
     @asynccontextmanager
     async def taking_part(self) -> AsyncGenerator[None]:
@@ -199,15 +181,15 @@ class SharedReloader:
             await asyncio.wait(tasks)
 
     async def _listen(self) -> None:
-        catching_up = True
+        begins = True
         while True:
             try:
-                if (found := await self._votes.last()) is not None:
-                    if catching_up and found.state == "go":
-                        await self._catch_up(found)
-                    elif found.state == "open" and found.id not in self._own:
+                if found := await self._store.reload_state():
+                    if found.state == "open" and found.proposer != self._gateway.boot:
                         await self._take_part(found)
-                catching_up = False
+                    elif found.state == "go" and begins and found.digest != self._digest:
+                        await self._catch_up(found)
+                begins = False
             except GatewayError as error:
                 LOG.warning("reloads of other nodes could not be looked for: %s", error)
             except Exception as error:
@@ -219,35 +201,25 @@ class SharedReloader:
 
     async def _catch_up(self, found: Reload) -> None:
         """Use files that nodes agreed on as this one began."""
-        if self._digest == found.digest:
-            return
-        if await asyncio.to_thread(self._file_digest) != found.digest:
+        if (await asyncio.to_thread(self._read)).digest != found.digest:
             return
         async with self._candidate() as candidate:
             await self._use(candidate)
-        await self._votes.used(found.digest)
+        await self._store.use_config(self._gateway.boot, found.digest)
         LOG.info("the config was reloaded, as the other nodes use a newer one")
 
     async def _take_part(self, found: Reload) -> None:
         """Vote, and do what is decided."""
-        self._own.add(found.id)
-        files = await asyncio.to_thread(self._files)
         async with AsyncExitStack() as stack:
             prepared, refusal = await self._prepare(stack, found)
-            await self._votes.vote(found.id, refusal)
-            if prepared is None:
-                return
-            ended = await self._votes.verdict(found.id)
-            if ended is None or ended.state != "go":
+            ended = await self._verdict(found.id, refusal)
+            if prepared is None or ended is None or ended.state != "go":
                 LOG.info("a reload that another node proposed has changed no node")
                 return
-            before = self.loaded
             await self._use(prepared)
-            self._told = monotonic(), before, files
-            proposer = ended.proposer_name or "a node that is gone"
-            LOG.info("the config was reloaded, as %s has proposed to all", proposer)
+            LOG.info("the config was reloaded, as %s has proposed to all", ended.proposer_name)
 
-    async def _prepare(self, stack: AsyncExitStack, found: Reload) -> tuple[_Candidate | None, str]:
+    async def _prepare(self, stack: AsyncExitStack, found: Reload) -> tuple[Candidate | None, str]:
         """The candidate, or a reason against it."""
         try:
             async with asyncio.timeout(SECONDS):
@@ -259,18 +231,12 @@ class SharedReloader:
         except Exception as error:
             incident = log_incident(error, "the config of a reload could not be prepared")
             return None, f"it failed (parley log {incident})"
-        if candidate.digest != found.digest:
-            return None, OTHER_TEXT
-        return candidate, ""
+        return (candidate, "") if candidate.files.digest == found.digest else (None, OTHER_TEXT)
 
-    async def _use(self, candidate: _Candidate) -> None:
+    async def _use(self, found: Candidate) -> None:
         """Change to a candidate: nothing of it may fail any more."""
-        self._digest = candidate.digest
+        self._digest, self._replaced = found.files.digest, (found.files, self.loaded)
         try:
-            await self._reloader.use(candidate.loaded, candidate.teams)
+            await super()._use(found)
         except GatewayError as error:
             LOG.warning("threads were not looked at after the reload: %s", error)
-
-    async def aclose(self) -> None:
-        """Close the teams in use."""
-        await self._reloader.aclose()

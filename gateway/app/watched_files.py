@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 LARGEST = 16_000_000
 """Bytes from which on a file is not read: its size and time tell whether it has changed."""
@@ -36,6 +36,17 @@ class FileState:
 
 
 States: TypeAlias = Mapping[Path, FileState | None]
+
+
+class ReadFiles(NamedTuple):
+    """Files of a config, with the digest that nodes compare."""
+
+    digest: str
+    states: States
+
+
+NO_FILES = ReadFiles("", {})
+"""In the place of those that can't be read."""
 
 
 def named_files(source: Path, text: str, *, secrets: bool = True) -> frozenset[Path]:

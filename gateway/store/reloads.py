@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from gateway.values import value
 
@@ -10,12 +10,22 @@ ReloadState: TypeAlias = Literal["open", "go", "off", "tried"]
 """Nodes vote, all change, none does, or all were only asked and agree."""
 
 
-@value
-class Proposal:
-    """A config that a node proposes to all.
+class Vote(NamedTuple):
+    """The answer of a node.
 
-    `digest` is that of its text and of the files that it names. `source` and `changes` are for the
-    audit.
+    A `refusal` of "" is a yes, and None stands for no answer yet.
+    """
+
+    name: str
+    refusal: str | None
+
+
+@value
+class Reload:
+    """A reload of all nodes, as it stands.
+
+    One that goes is the generation of the config that nodes use which come later. `digest` is that
+    of its text and of the files that it names; `source` and `changes` are for the audit.
     """
 
     id: str
@@ -24,38 +34,13 @@ class Proposal:
     source: str
     changes: str
     dry: bool
-
-
-@value
-class Vote:
-    """The answer of a node; a `refusal` of "" is a yes."""
-
-    name: str
-    refusal: str
-
-
-@value
-class Reload:
-    """A reload as it stands."""
-
-    id: str
-    digest: str
-    proposer: str
-    proposer_name: str
-    """"" once that node lives no more."""
-    state: ReloadState
-    age: float
-    votes: tuple[Vote, ...]
-    """Votes of the nodes that live."""
-    missing: tuple[str, ...]
-    """Names of nodes that live and have not voted."""
+    state: ReloadState = "open"
+    age: float = 0.0
+    proposer_name: str = ""
+    votes: tuple[Vote, ...] = ()
+    """Votes of the nodes that live, and once it has ended, of those that were asked."""
 
     @property
-    def refusals(self) -> tuple[Vote, ...]:
-        """The votes against it."""
-        return tuple(vote for vote in self.votes if vote.refusal)
-
-    @property
-    def is_decided(self) -> bool:
-        """True if all have voted: each refusal is to be told."""
-        return not self.missing
+    def missing(self) -> list[str]:
+        """Names of the nodes that have not voted."""
+        return [vote.name for vote in self.votes if vote.refusal is None]

@@ -73,7 +73,6 @@ ROWS = {
     "gateway/store/copying.py": OWN,
     "gateway/store/postgres/copying.py": OWN,
     "gateway/store/postgres/jobs.py": OWN,
-    "gateway/store/postgres/reload_operations.py": OWN,
     "gateway/store/postgres/work_note.py": OWN,
     "gateway/store/product.py": OWN,
     "gateway/store/sqlite/copying.py": OWN,

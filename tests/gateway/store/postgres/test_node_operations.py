@@ -23,7 +23,7 @@ from gateway.store.nodes import ANY_PLATFORM, Node
 from gateway.store.postgres import jobs
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
-from gateway.store.reloads import Proposal
+from gateway.store.reloads import Reload
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import ClaimedTurn
 from gateway.store.units import lanes
@@ -643,7 +643,7 @@ async def test_a_message_that_such_a_node_hears_is_left_to_the_others(three):
 async def test_after_a_reload_all_take_lanes_and_who_comes_with_the_old_one_does_not(
     three, postgres_url, tmp_path
 ):
-    reload = Proposal(
+    reload = Reload(
         id="r", digest="new", proposer="a1", source="config.toml", changes="", dry=False
     )
     assert await three["a1"].propose_reload(reload, 15) == ""
@@ -663,9 +663,7 @@ async def test_after_a_reload_all_take_lanes_and_who_comes_with_the_old_one_does
 
 @pytest.mark.parametrize("dry", [False, True])
 async def test_a_reload_that_changes_nothing_changes_no_lane(three, dry):
-    reload = Proposal(
-        id="r", digest="new", proposer="a1", source="config.toml", changes="", dry=dry
-    )
+    reload = Reload(id="r", digest="new", proposer="a1", source="config.toml", changes="", dry=dry)
     await three["a1"].propose_reload(reload, 15)
     await three["b2"].vote("r", "b2", "")
     await three["c3"].vote("r", "c3", "" if dry else "not me")

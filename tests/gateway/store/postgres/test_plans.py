@@ -74,7 +74,7 @@ NODE_WORK: dict[str, Work] = {
     "a rate": lambda store: store.draw_tokens(RateLimit(name="r", burst=9, per_minute=60), 1),
     "a share": lambda store: store.draw_shares("a1", [SHARE]),
     "no work": lambda store: store.take(SEARCH),
-    "a reload": lambda store: store.last_reload(),
+    "a reload": lambda store: store.reload_state(),
 }
 SHARE = ShareQuery(
     window="day",
