@@ -11,6 +11,7 @@ GatewayError
 │   ├── StoreUnreadable
 │   ├── StoreTooNew
 │   ├── StoreTooOld
+│   │   └── StoreNotUpgraded  `parley serve` upgrades it
 │   ├── StoreCorrupt    it has to be repaired or replaced
 │   │   └── BackupCorrupt   it is only the file that was to replace it
 │   └── StoreInUse      attach to its owner (`pid`) instead
@@ -77,6 +78,10 @@ class StoreTooNew(StoreError):
 
 class StoreTooOld(StoreError):
     """The store was made by an earlier version, and is not upgraded."""
+
+
+class StoreNotUpgraded(StoreTooOld):
+    """The store's next start brings it up to date."""
 
 
 class StoreCorrupt(StoreError):

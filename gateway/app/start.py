@@ -15,8 +15,7 @@ from gateway.app.stores import database_of, folder_of
 from gateway.app.threads import owner_at
 from gateway.base.exit_codes import ExitCode
 from gateway.control.socket_place import check_place
-from gateway.errors import CantListen, GatewayError, StoreTooOld
-from gateway.store.sqlite.store import SqliteStore
+from gateway.errors import CantListen, GatewayError, StoreNotUpgraded
 from gateway.store.tokens import TokenStore, keys_of
 
 USED = (
@@ -64,8 +63,7 @@ async def check_store(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
             await store.rehearse()
         await TokenStore(store, keys_of(loaded.config.store.keys)).check()
     except GatewayError as error:
-        upgraded = isinstance(error, StoreTooOld) and not isinstance(store, SqliteStore)
-        return [] if upgraded else [refusal("store", error)]
+        return [] if isinstance(error, StoreNotUpgraded) else [refusal("store", error)]
     return []
 
 

@@ -19,7 +19,13 @@ from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
 ANN = Author(id="chat:ann", name="Ann")
 KEY = ConversationKey(platform="chat", channel="C", root="1")
 ODD = "odd: \u2028 \U0001f600 \\N \\. \t \r\n 'quoted' \"twice\" \x7f \ufffd"
-VALUES: dict[str, Any] = {"TEXT": ODD, "INTEGER": 1, "REAL": 0.1, "BLOB": b"\x00\\x\xff\n"}
+VALUES: dict[str, Any] = {
+    "TEXT": ODD,
+    "INTEGER": 1,
+    "BOOLEAN": 1,
+    "REAL": 0.1,
+    "BLOB": b"\x00\\x\xff\n",
+}
 
 
 async def fill_store(folder: Path) -> None:

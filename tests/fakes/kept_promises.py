@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from gateway.store.formats import newest_format
 from gateway.store.records import BrokenPromise
-from gateway.store.sqlite.migrate import migrations
 from gateway.store.sqlite.store import FILE, connect_to_read
 from gateway.store.sqlite.writer import SqliteConnection
 from gateway.store.units.copies import broken_promises
@@ -38,7 +38,7 @@ def _unkept(path: Path) -> list[BrokenPromise]:
         with closing(connect_to_read(path)) as raw:
             (version,) = raw.execute("PRAGMA user_version").fetchone()
             (state,) = raw.execute("PRAGMA quick_check(1)").fetchone()
-            whole = state == "ok" and version == max(migrations())
+            whole = state == "ok" and version == newest_format()
             return broken_promises(SqliteConnection(raw)) if whole else []
     except sqlite3.DatabaseError:
         return []

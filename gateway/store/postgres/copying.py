@@ -16,6 +16,7 @@ from psycopg import RawCursor, errors, sql
 
 from gateway.errors import StoreError, StoreTaken
 from gateway.store.connection import Connection, Unit
+from gateway.store.formats import newest_format
 from gateway.store.nodes import Node
 from gateway.store.postgres.catalog import PLACE, Column, carry_out, columns_of, put_aside
 from gateway.store.postgres.connection import PostgresConnection
@@ -23,7 +24,7 @@ from gateway.store.postgres.contents import PART
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import place_of, translate
 from gateway.store.postgres.membership import IS_SIGNATURE, Membership
-from gateway.store.postgres.migrate import BASE, bring_up_to_date, migrations, version_of
+from gateway.store.postgres.migrate import bring_up_to_date, version_of
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
 from gateway.store.tables import NOTES, ROW_NUMBER, SOURCE, StoredRow
@@ -300,7 +301,7 @@ def _prepare(raw: Raw, database: Database) -> None:
     version = version_of(raw)
     if version >= 0:
         bring_up_to_date(raw, database.url)
-    elif -version != max(migrations(), default=BASE):
+    elif -version != newest_format():
         raise StoreError(
             f"The copy in {place_of(database.url)} was begun by another version of Parley. Remove"
             " its tables and begin anew."

@@ -22,11 +22,11 @@ from psycopg.errors import UndefinedTable
 
 from gateway.base.describe import describe
 from gateway.errors import StoreInUse
+from gateway.store.formats import newest_format
 from gateway.store.nodes import Node
 from gateway.store.postgres.connection import LOCK, PostgresConnection
 from gateway.store.postgres.database import OF_SCHEMA, Database
 from gateway.store.postgres.errors import place_of
-from gateway.store.postgres.migrate import newest_version
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.transactions import STORE, Work
@@ -236,7 +236,7 @@ class Membership:
         if self.is_steady:  # on a session of its own: the dead may hold up all others
             pipeline.send(_END_DEAD, [self.boot])
             pipeline.wait()
-        self.is_outdated = version > newest_version()
+        self.is_outdated = version > newest_format()
 
     def _come_back(self) -> None:
         """Make a new session, and say that this node lives."""

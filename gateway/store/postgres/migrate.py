@@ -5,37 +5,20 @@ Nodes that start together wait for each other: one of them makes or changes the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
-
 from psycopg import RawCursor
 from psycopg.errors import UndefinedTable
 
-from gateway.errors import StoreError, StoreTooNew, StoreTooOld
+from gateway.errors import StoreError, StoreNotUpgraded, StoreTooNew
+from gateway.store.formats import BASE, check_upgradable, migrations, newest_format, script
 from gateway.store.postgres.database import OF_SCHEMA
+from gateway.store.postgres.dialect import declared
 from gateway.store.postgres.errors import place_of
 from gateway.store.postgres.jobs import install_jobs
 from gateway.store.postgres.pipeline import Raw
 
-BASE = 18
-"""The version that schema.sql makes."""
 _LOCK = f"SELECT pg_advisory_lock(hashtextextended('parley migration', {OF_SCHEMA}))"
 _UNLOCK = f"SELECT pg_advisory_unlock(hashtextextended('parley migration', {OF_SCHEMA}))"
 _HAS_SCHEMA = "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)"
-
-
-@cache
-def migrations() -> Mapping[int, str]:
-    """The steps to later versions, by their numbers."""
-    folder = files("gateway.store.postgres") / "migrations"
-    named = {each.name: each for each in folder.iterdir() if each.name.endswith(".sql")}
-    return {int(name.split("_")[0]): named[name].read_text("utf-8") for name in sorted(named)}
-
-
-def newest_version() -> int:
-    """The version that this Parley makes."""
-    return max(migrations(), default=BASE)
 
 
 def version_of(raw: Raw) -> int:
@@ -53,9 +36,10 @@ def version_of(raw: Raw) -> int:
 def known_version(raw: Raw, url: str) -> int:
     """The store's version.
 
-    Raises StoreTooNew for one from the future, and StoreError for a copy that is not complete.
+    Raises StoreTooNew for one from the future, StoreTooOld for one before OLDEST, and StoreError
+    for a copy that is not complete.
     """
-    version, newest = version_of(raw), newest_version()
+    version, newest = version_of(raw), newest_format()
     if version < 0:
         raise StoreError(
             f"The store in {place_of(url)} is a copy that is not complete: `parley store copy` goes"
@@ -66,21 +50,25 @@ def known_version(raw: Raw, url: str) -> int:
             f"The store in {place_of(url)} was made by a newer version of Parley (format {version},"
             f" this one knows {newest}). Update Parley on this machine."
         )
+    if version:
+        check_upgradable(version, f"store in {place_of(url)}")
     return version
 
 
 def check_up_to_date(version: int, url: str) -> None:
-    """Raise StoreTooOld for the tables of an earlier version."""
-    if version < newest_version():
-        raise StoreTooOld(
+    """Raise StoreNotUpgraded for the tables of an earlier version."""
+    if version < newest_format():
+        raise StoreNotUpgraded(
             f"The store in {place_of(url)} has the tables of an earlier version of Parley (format"
-            f" {version}, this one has {newest_version()}). End the processes of that version, and"
+            f" {version}, this one has {newest_format()}). End the processes of that version, and"
             " start `parley serve` of this one: it brings them up to date."
         )
 
 
 def bring_up_to_date(raw: Raw, url: str, schema: str = "") -> None:
-    """Make the store, or apply what is missing. Raises StoreTooNew.
+    """Make the store, or apply what is missing.
+
+    Raises StoreTooNew or StoreTooOld.
 
     With a `schema`, that is made, too.
 
@@ -93,8 +81,8 @@ def bring_up_to_date(raw: Raw, url: str, schema: str = "") -> None:
         if schema and not RawCursor(raw).execute(_HAS_SCHEMA, [schema]).fetchall()[0][0]:
             raw.execute(f'CREATE SCHEMA "{schema}"'.encode())
         version = known_version(raw, url)
-        steps = {BASE: _schema()} if not version else {}
-        steps |= {n: text for n, text in migrations().items() if n > max(version, BASE)}
+        steps = {} if version else {BASE: _schema()}
+        steps |= {n: declared(text) for n, text in migrations().items() if n > (version or BASE)}
         for number, step in steps.items():
             with raw.transaction():
                 raw.execute(step.encode())
@@ -108,4 +96,4 @@ def bring_up_to_date(raw: Raw, url: str, schema: str = "") -> None:
 
 
 def _schema() -> str:
-    return (files("gateway.store.postgres") / "schema.sql").read_text("utf-8")
+    return declared(script("schema.sql")) + script("postgres/triggers.sql")

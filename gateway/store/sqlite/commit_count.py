@@ -57,14 +57,6 @@ def write_note(folder: Path, commits: int, state: CountState) -> None:
         os.close(handle)
 
 
-def forget_note(folder: Path) -> None:
-    """Forget the note before the store's first count begins. Raises OSError.
-
-    It is of a newer store, which this one has replaced.
-    """
-    (folder / NAME).unlink(missing_ok=True)
-
-
 def _write(handle: int, commits: int, state: CountState) -> None:
     # Always as long, in one sector: it is the old note or the new one.
     os.pwrite(handle, f"{commits:020d} {state:8}\n".encode(), 0)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from gateway.errors import StoreCorrupt, StoreError
 from gateway.store.connection import Unit
+from gateway.store.formats import migrations, newest_format
 from gateway.store.lock import StoreLock, file_errors
 from gateway.store.sqlite.commit_count import read_note
 from gateway.store.sqlite.migrate import (
@@ -20,7 +21,6 @@ from gateway.store.sqlite.migrate import (
     BEGUN_COPY_ID,
     VERSION,
     bring_up_to_date,
-    migrations,
 )
 from gateway.store.sqlite.store import FILE, connect_to_read
 from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
@@ -259,7 +259,7 @@ async def _prepare(path: Path) -> None:
     if application != BEGUN_COPY_ID:
         noted = read_note(path.parent)
         await bring_up_to_date(path, migrations(), commits=noted.commits if noted else 0)
-    elif version != max(migrations()):
+    elif version != newest_format():
         raise StoreError(
             f"The copy in {str(path.parent)!r} was begun by another version of Parley. Remove it"
             " and begin anew."

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
+from gateway.store.formats import newest_format
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.commit_count import read_note
-from gateway.store.sqlite.migrate import BASE, VERSION, gone, known_version, migrations
+from gateway.store.sqlite.migrate import VERSION, gone, known_version
 from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
 from gateway.store.units.invariants import broken_laws
 
@@ -33,7 +34,7 @@ def check_whole(path: Path, *, in_use: bool) -> list[StoreFault]:
         # Read-only: SQLite must not tidy up a damaged log behind it.
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as raw:
             prepare(raw, "query_only = ON", "busy_timeout = 5000")
-            newest = max(migrations(), default=BASE)
+            newest = newest_format()
             version = known_version(raw.execute(VERSION).fetchone(), path, newest)
             if version == 0 and commits:
                 raise gone(path, commits)

@@ -6,14 +6,13 @@ import logging
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import aiosqlite
 
-from gateway.errors import BackupCorrupt, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
-from gateway.store.sqlite.commit_count import forget_note
+from gateway.errors import BackupCorrupt, StoreCorrupt, StoreError, StoreTooNew
+from gateway.store.formats import BASE, check_upgradable, script
 
 LOG = logging.getLogger("gateway.store")
 
@@ -23,33 +22,11 @@ APPLICATION_ID = 0x5041524C
 BEGUN_COPY_ID = 0x5041524D
 """Marks a copy of a store that is not complete ("PARM")."""
 
-BASE = 10
-"""The version that schema.sql makes: the oldest that can be upgraded."""
-
-COUNTED = 12
-"""The first version that counts its commits."""
-
-TALLIED = 16
-"""The first version that keeps figures over its rows."""
-
-SEARCHED = 18
-"""The first version that keeps an index of words."""
-
-LAST_UPGRADE = "b2c8c54"
-"""The commit of Parley that upgrades what is older to BASE."""
-
 VERSION = """
     SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)
     FROM pragma_user_version, pragma_application_id
 """
 """The query whose row `known_version` is given."""
-
-
-def migrations() -> dict[int, str]:
-    """The scripts that lead to each version, by its number."""
-    folder = files("gateway.store.sqlite") / "migrations"
-    scripts = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
-    return {int(entry.name[:4]): entry.read_text("utf-8") for entry in scripts}
 
 
 async def bring_up_to_date(path: Path, steps: Mapping[int, str], *, commits: int = 0) -> None:
@@ -59,7 +36,6 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str], *, commits: int
 
     Raises StoreTooNew, StoreTooOld, StoreCorrupt or OSError.
     """
-    schema = (files("gateway.store.sqlite") / "schema.sql").read_text("utf-8")
     newest = max(steps, default=BASE)
     async with aiosqlite.connect(path, isolation_level=None) as connection:
         (row,) = await connection.execute_fetchall(VERSION)
@@ -71,10 +47,9 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str], *, commits: int
         # What a step moves elsewhere, or removes, must not stay where it was.
         await connection.execute("PRAGMA secure_delete = ON")
         if version == 0:
+            schema = f"{script('schema.sql')}\n{script('sqlite/triggers.sql')}"
             await _apply(connection, f"PRAGMA application_id = {APPLICATION_ID};\n{schema}", BASE)
-        if 0 < version < COUNTED <= newest:
-            forget_note(path.parent)
-        for step in range(version + 1 if version else BASE + 1, newest + 1):
+        for step in range((version or BASE) + 1, newest + 1):
             if version:
                 await _copy(connection, copy := _copy_of(path, step - 1))
                 LOG.info("the store was upgraded; the way back is its copy %s", copy)
@@ -86,7 +61,7 @@ def known_version(row: Sequence[Any], path: Path, newest: int, *, what: str = "s
 
     `row` is its VERSION.
 
-    Raises StoreTooNew for one after `newest`, StoreTooOld for one before BASE, and StoreCorrupt.
+    Raises StoreTooNew for one after `newest`, StoreTooOld for one before OLDEST, and StoreCorrupt.
     """
     version, application, tables = row
     if not tables:
@@ -104,12 +79,7 @@ def known_version(row: Sequence[Any], path: Path, newest: int, *, what: str = "s
             f"The {what} {str(path)!r} was made by a newer Parley (format {version}, "
             f"this one knows {newest}). Update Parley to use it.{_way_back(path, newest)}"
         )
-    if version < BASE:
-        raise StoreTooOld(
-            f"The {what} {str(path)!r} was made by an older Parley (format {version}, this one "
-            f"knows {BASE} and later). Open it once with Parley at commit {LAST_UPGRADE}, "
-            "which upgrades it."
-        )
+    check_upgradable(version, f"{what} {str(path)!r}")
     return version
 
 

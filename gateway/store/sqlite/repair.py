@@ -10,16 +10,17 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
 from gateway.errors import StoreCorrupt
 from gateway.store.connection import Row
+from gateway.store.formats import migrations, script
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.commit_count import read_note
 from gateway.store.sqlite.mend import mend
-from gateway.store.sqlite.migrate import bring_up_to_date, migrations
+from gateway.store.sqlite.migrate import bring_up_to_date
 from gateway.store.sqlite.orphans import rows_of_orphans
 from gateway.store.sqlite.salvage import Salvage, SavedRow, Table
 from gateway.store.sqlite.writer import prepare, translate
@@ -57,23 +58,32 @@ async def repair(store: Path) -> Repaired:
     Raises StoreCorrupt where nothing is readable, and OSError.
     """
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=store.parent) as folder:
-        new, damaged, model = (Path(folder, name) for name in ("new.db", "damaged.db", "model.db"))
+        names = ("new.db", "damaged.db", "model.db", "model10.db")
+        new, damaged, *models = (Path(folder, name) for name in names)
         await bring_up_to_date(new, migrations())
-        await bring_up_to_date(model, {})
+        await bring_up_to_date(models[0], {})
+        _make(models[1], script("sqlite/format10.sql"))
         try:
-            done = await asyncio.to_thread(_repair, store, new, damaged, model)
+            done = await asyncio.to_thread(_repair, store, new, damaged, models)
         except sqlite3.Error as error:
             raise translate(error, store) from error
         return done
 
 
-def _repair(store: Path, new: Path, damaged: Path, model: Path) -> Repaired:
+def _make(model: Path, schema: str) -> None:
+    """Make a store with the schema of an earlier format."""
+    with closing(sqlite3.connect(model)) as raw:
+        raw.execute("PRAGMA journal_mode = WAL")
+        raw.executescript(f"BEGIN;\n{schema};\nCOMMIT;")
+
+
+def _repair(store: Path, new: Path, damaged: Path, models: Sequence[Path]) -> Repaired:
     shutil.copyfile(store, damaged)
     log = store.with_name(f"{store.name}-wal")
     if log.exists():
         shutil.copyfile(log, damaged.with_name(f"{damaged.name}-wal"))
     _complete(damaged)
-    saved, unreadable = _save(damaged, new, model)
+    saved, unreadable = _save(damaged, new, models)
     with closing(_opened(new)) as raw:
         noted = read_note(store.parent)
         gaps = _finish(raw, noted.commits if noted else 0)
@@ -108,7 +118,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return prepare(raw, "foreign_keys = OFF", "synchronous = OFF")
 
 
-def _save(damaged: Path, new: Path, model: Path) -> tuple[dict[str, int], set[str]]:
+def _save(damaged: Path, new: Path, models: Sequence[Path]) -> tuple[dict[str, int], set[str]]:
     """Copy all readable rows; their counts, and tables with unreadable ones."""
     with closing(_opened(new)) as target:
         triggers = target.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
@@ -119,7 +129,7 @@ def _save(damaged: Path, new: Path, model: Path) -> tuple[dict[str, int], set[st
         target.execute("DELETE FROM commits")
         saved: dict[str, int] = {}
         partly: list[Table] = []
-        with closing(_readable(damaged, model)) as source:
+        with closing(_readable(damaged, models)) as source:
             for table in _tables(source, target):
                 salvage = Salvage(source, table)
                 saved[table.name] = _put(target, table, salvage.rows())
@@ -143,7 +153,7 @@ def _keep_numbers(source: sqlite3.Connection, target: sqlite3.Connection) -> Non
             )
 
 
-def _readable(damaged: Path, model: Path) -> sqlite3.Connection:
+def _readable(damaged: Path, models: Sequence[Path]) -> sqlite3.Connection:
     """A connection to the damaged database, with some schema."""
     raw = _tolerant(damaged)
     try:
@@ -151,7 +161,7 @@ def _readable(damaged: Path, model: Path) -> sqlite3.Connection:
         raw.execute("SELECT 1 FROM threads LIMIT 0")
     except sqlite3.Error:
         raw.close()
-        _put_schema(damaged, model)
+        _put_schema(damaged, max(models, key=lambda model: _likeness(damaged, model)))
         raw = _tolerant(damaged)
     return raw
 
@@ -167,13 +177,9 @@ def _put_schema(damaged: Path, model: Path) -> None:
 
     Stores begin with the same pages: a table's first page stands where it stands in a new store.
     """
-    with closing(sqlite3.connect(model)) as raw:
-        raw.execute("PRAGMA journal_mode = DELETE")
-        query = "SELECT rootpage FROM sqlite_master WHERE rootpage > 0"
-        roots = {row[0] for row in raw.execute(query)}
-        ((size,),) = raw.execute("PRAGMA page_size").fetchall()
-        ((pages,),) = raw.execute("PRAGMA page_count").fetchall()
+    roots, size = _roots(model)
     content = model.read_bytes()
+    pages = len(content) // size
     with damaged.open("r+b") as file:
         length = file.seek(0, os.SEEK_END)
         for page in {*range(1, pages + 1)} - roots:
@@ -184,6 +190,26 @@ def _put_schema(damaged: Path, model: Path) -> None:
         file.write((max(length // size, pages)).to_bytes(4, "big") + bytes(8))
     for log in ("-wal", "-shm"):
         damaged.with_name(damaged.name + log).unlink(missing_ok=True)
+
+
+def _roots(model: Path) -> tuple[set[int], int]:
+    """First pages of tables and indexes, and the size of a page."""
+    with closing(sqlite3.connect(model)) as raw:
+        raw.execute("PRAGMA journal_mode = DELETE")
+        query = "SELECT rootpage FROM sqlite_master WHERE rootpage > 0"
+        return {row[0] for row in raw.execute(query)}, raw.execute("PRAGMA page_size").fetchone()[0]
+
+
+def _likeness(damaged: Path, model: Path) -> int:
+    """First pages that are of the same kind in both."""
+    (roots, size), content = _roots(model), model.read_bytes()
+    alike = 0
+    with damaged.open("rb") as file:
+        for start in ((page - 1) * size for page in roots):
+            file.seek(start)
+            # Of a page's first byte a bit says how full it is, not of what.
+            alike += [byte | 8 for byte in file.read(1)] == [content[start]]
+    return alike
 
 
 def _tables(source: sqlite3.Connection, target: sqlite3.Connection) -> Iterator[Table]:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from gateway.base.describe import describe
 from gateway.errors import BackupCorrupt, NotFound, StoreFull, StoreUnwritable
-from gateway.store.sqlite.migrate import BASE, VERSION, known_version, migrations
+from gateway.store.formats import newest_format
+from gateway.store.sqlite.migrate import VERSION, known_version
 from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
 from gateway.store.units.losses import mark_restored
 
@@ -122,7 +123,7 @@ def check_copy(copy: sqlite3.Connection, backup: Path) -> None:
     """
     if not backup.stat().st_size:
         raise BackupCorrupt(f"The file {str(backup)!r} is empty.")
-    row, newest = copy.execute(VERSION).fetchone(), max(migrations(), default=BASE)
+    row, newest = copy.execute(VERSION).fetchone(), newest_format()
     if not known_version(row, backup, newest, what="backup"):
         raise BackupCorrupt(f"The backup {str(backup)!r} has no tables.")
     if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":

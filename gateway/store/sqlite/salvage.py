@@ -28,6 +28,7 @@ SavedRow: TypeAlias = tuple[Any, ...]
 _KINDS: dict[str, tuple[type, ...]] = {
     "TEXT": (str,),
     "INTEGER": (int,),
+    "BOOLEAN": (int,),
     "REAL": (int, float),
     "BLOB": (bytes,),
 }

@@ -31,6 +31,7 @@ from gateway.errors import (
     StoreUnwritable,
 )
 from gateway.store.connection import Connection, NoConnection, Unit
+from gateway.store.formats import BASE, migrations
 from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, file_errors, try_files
 from gateway.store.nodes import Node
@@ -40,12 +41,10 @@ from gateway.store.sqlite.backup import write_backup
 from gateway.store.sqlite.commit_count import CommitCount, read_note
 from gateway.store.sqlite.integrity import check_whole
 from gateway.store.sqlite.migrate import (
-    BASE,
     VERSION,
     bring_up_to_date,
     gone,
     known_version,
-    migrations,
 )
 from gateway.store.sqlite.opening import check_after_unclean_end, open_to_write
 from gateway.store.sqlite.repair import Repaired, repair
@@ -168,7 +167,7 @@ class SqliteReader(ReadOperations):
                 version = known_version(raw.execute(VERSION).fetchone(), path, newest)
                 if version:
                     if version < newest:
-                        stand_in(raw, version)
+                        stand_in(raw)
                     return unit(SqliteConnection(raw))
         if noted is not None and noted.commits:
             raise gone(path, noted.commits)

@@ -25,8 +25,8 @@ _COUNTED = (
     *(f"SELECT '{name}', {of}, COUNT(*) FROM {name} GROUP BY 2" for name, of in _STATES),
     "SELECT 'refused', reason, COUNT(*) FROM inbox WHERE outcome = 'refused' GROUP BY 2",
     f"SELECT 'feedback', {_VERDICT}, COUNT(*) FROM feedback GROUP BY 2",
+    "SELECT 'unread', platform, COUNT(DISTINCT place) FROM gaps GROUP BY 2",
 )
-_UNREAD = "SELECT 'unread', platform, COUNT(DISTINCT place) FROM gaps GROUP BY 2"
 USED_DAYS = (
     "SELECT CAST(at / 86400 AS INTEGER) AS day,"
     " SUM(prompt_tokens + completion_tokens) AS tokens, SUM(cost) AS cost FROM usage GROUP BY 1"
@@ -37,7 +37,7 @@ _USED_SINCE = (
 )
 _OLDEST = "SELECT MIN(first_at) AS at FROM outbox WHERE status IN ('pending', 'attempting')"
 
-FIGURES = " UNION ALL ".join((*_COUNTED, _UNREAD))
+FIGURES = " UNION ALL ".join(_COUNTED)
 """Query of the names, values and numbers of all figures, counted anew."""
 
 FALSE_COUNT = (
@@ -49,11 +49,6 @@ FALSE_COUNT = (
     " GROUP BY day HAVING SUM(tokens) <> 0 OR ABS(SUM(cost)) > 0.001"
 )
 """Query with a row where the kept figures are not those of the rows."""
-COUNTING_VIEWS = (
-    f"CREATE TEMP VIEW tallies (name, value, n) AS {' UNION ALL '.join(_COUNTED)}",
-    f"CREATE TEMP VIEW used_days (day, tokens, cost) AS {USED_DAYS}",
-)
-"""Stand-ins for the kept figures in a store that has none yet."""
 
 
 def counts(connection: Connection, now: float) -> Counts:

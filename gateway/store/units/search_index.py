@@ -18,12 +18,6 @@ from gateway.store.units.rows import scalar
 TEXTS = 400
 """Texts whose words are added at once."""
 INDEX_TABLES = "('word_threads', 'searched', 'unsearched')"
-SEARCH_VIEWS = (
-    "CREATE TEMP VIEW unsearched AS SELECT id AS thread FROM threads",
-    "CREATE TEMP VIEW searched AS SELECT 0 AS number, '' AS thread, 0 AS inbox, 0 AS seq,"
-    " '' AS words WHERE FALSE",
-)
-"""Stand-ins for the index in a store that has none yet: all texts are looked into."""
 SLICE = 128
 """Threads whose words are written side by side."""
 

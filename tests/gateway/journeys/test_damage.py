@@ -15,7 +15,6 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import StoreCorrupt, StoreUnwritable
 from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished, TurnStarted
 from gateway.gateway import Gateway
-from gateway.store.sqlite.migrate import bring_up_to_date, migrations
 from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import Door, ScriptedTeams, ends, model, of, solo, until
 
@@ -238,20 +237,6 @@ async def test_a_restore_that_is_killed_is_one_exactly_if_the_backup_is_in_place
             causes = [loss.cause for loss in await gateway.store.losses()]
         restored = done or again
         assert ("since" in titles, causes) == (not restored, ["restored"] * restored)
-
-
-async def test_the_way_back_to_a_version_that_does_not_count_and_forth_is_no_loss(tmp_path):
-    folder = await answered(tmp_path)
-    for name in ("parley.db", "parley.db-wal"):
-        (folder / name).unlink()
-    await bring_up_to_date(folder / "parley.db", {11: migrations()[11]})  # the restored copy
-    for _ in range(2):
-        gateway, _ = gateway_on(folder, "yes")
-        async with gateway:
-            assert await gateway.store.losses() == []
-            receipt = await gateway.accept(message(2))
-            await until(gateway, receipt.thread, ends)
-    assert await SqliteStore(folder).check(in_use=False) == []
 
 
 @pytest.mark.parametrize("end", ["unclean", "clean"])

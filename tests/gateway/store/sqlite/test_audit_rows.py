@@ -1,4 +1,4 @@
-"""The audit of a store restored, repaired, or upgraded."""
+"""The audit of a store restored or repaired."""
 
 import sqlite3
 from contextlib import closing
@@ -9,7 +9,6 @@ import pytest
 
 from gateway.app.stores import AnyStore
 from gateway.store.records import AuditRow
-from gateway.store.sqlite.migrate import bring_up_to_date, migrations
 from gateway.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.sqlite
@@ -54,28 +53,3 @@ async def test_a_check_finds_words_of_a_deleted_thread_and_a_repair_drops_them(t
         assert raw.execute("SELECT thread, place FROM audit").fetchall() == [("gone", "")]
         [(number,)] = raw.execute("SELECT seq FROM sqlite_sequence WHERE name = 'audit'")
     assert number == 1
-
-
-async def test_the_audit_of_an_earlier_version_is_read_and_kept_by_the_upgrade(tmp_path):
-    steps = {n: step for n, step in migrations().items() if n < 17}
-    await bring_up_to_date(tmp_path / "parley.db", steps)
-    with closing(sqlite3.connect(tmp_path / "parley.db")) as raw, raw:
-        raw.execute("PRAGMA foreign_keys = OFF")
-        raw.execute(
-            "INSERT INTO threads (id, key, team, definition, created_at, updated_at)"
-            " VALUES ('t', 'local///t/', 'demo', '1', 1, 1)"
-        )
-        raw.execute(
-            "INSERT INTO audit (thread, at, person, what, tool, outcome)"
-            " VALUES ('t', 1, 'x:ann', 'answered', 'send', 'approved')"
-        )
-    store = SqliteStore(tmp_path)
-    before = await rows(store)
-    assert [(row.what, row.person, row.tool, row.outcome) for row in before] == [
-        ("answered", "x:ann", "send", "approved")
-    ]
-    assert await store.audit("t") == before
-    assert not await store.is_current()
-    async with store.own():
-        assert await rows(store) == before
-    assert await store.is_current()

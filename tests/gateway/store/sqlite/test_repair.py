@@ -15,6 +15,7 @@ from gateway.access.authority import Access
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
 from gateway.errors import StoreCorrupt, StoreInUse
 from gateway.gateway import Gateway
+from gateway.store.formats import script
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.mend import LOST
 from gateway.store.sqlite.store import SqliteStore
@@ -200,6 +201,29 @@ async def test_a_store_whose_schema_is_lost_is_read_with_that_of_a_new_one(folde
         for found in (rows(done.path, "threads"), original["threads"])
     ]
     assert kept[0] == kept[1]
+
+
+async def test_a_lost_schema_of_a_store_that_began_with_another_one_is_told_by_its_pages(
+    folder, tmp_path
+):
+    """Stores made before format 26 have their tables at other places."""
+    older = tmp_path / "older" / "parley.db"
+    older.parent.mkdir()
+    with closing(sqlite3.connect(older)) as raw, raw:
+        raw.execute("PRAGMA journal_mode = WAL")
+        raw.executescript(script("sqlite/format10.sql"))
+        raw.execute("ATTACH ? AS later", (str(folder / "parley.db"),))
+        for table in TABLES:
+            info = raw.execute(f"SELECT name FROM pragma_table_info('{table}', 'main')")
+            names = ", ".join(name for (name,) in info)
+            raw.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM later.{table}")
+    with closing(sqlite3.connect(older)) as raw:
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    overwrite(older, 1, random.Random(2))
+    done = await SqliteStore(older.parent).repair()
+    assert await sound(done.path, tmp_path / "new") == []
+    for table in ("events", "turns", "checkpoints", "blobs"):
+        assert rows(done.path, table) == rows(folder / "parley.db", table), table
 
 
 async def test_a_retry_does_not_hide_that_the_message_of_its_turn_is_lost(folder):

@@ -1,4 +1,4 @@
-"""Searches in stores of earlier versions and mended ones; their cost."""
+"""Searches in mended stores, and their cost."""
 
 from __future__ import annotations
 
@@ -8,43 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from gateway.store.sqlite.migrate import SEARCHED, migrations
 from gateway.store.sqlite.store import SqliteStore, connect_to_read
 from gateway.store.sqlite.writer import SqliteConnection
 from gateway.store.units import search
 from gateway.store.units.invariants import broken_laws
 from gateway.store.units.threads import threads
-from tests.gateway.store.texts import INBOX, SAID, filled, found, index, make
+from tests.gateway.store.texts import INBOX, filled, found, index
 
 pytestmark = pytest.mark.sqlite
 
 FAULT = "its words are not all found, or others are"
-
-
-LATER = ("config", "config_digest")
-"""Columns that today's units write, and that stores of that version did not have."""
-
-
-async def run(store: SqliteStore, statement: str) -> None:
-    await store.write(lambda connection: connection.execute(statement))
-
-
-async def test_a_store_of_an_earlier_version_is_searched_by_its_texts(tmp_path):
-    steps = {version: step for version, step in migrations().items() if version < SEARCHED}
-    old = SqliteStore(tmp_path, steps=steps)
-    async with old.own():
-        for column in LATER:
-            await run(old, f"ALTER TABLE threads ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
-        for thread, said in SAID.items():
-            await make(old, thread, *said)
-        for column in LATER:
-            await run(old, f"ALTER TABLE threads DROP COLUMN {column}")
-    store = SqliteStore(tmp_path)
-    async with store.own():
-        assert await store.unindexed()
-        assert await found(store, "ownload") == "t2"
-        await index(store)
-        assert await found(store, "ownload") == "t2"
 
 
 async def test_a_repaired_store_is_searched_by_its_texts_until_they_are_indexed(tmp_path):

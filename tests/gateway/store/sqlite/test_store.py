@@ -18,7 +18,7 @@ from gateway.errors import (
     StoreUnwritable,
 )
 from gateway.store.decisions import NewThread
-from gateway.store.sqlite.migrate import BASE, migrations
+from gateway.store.formats import LAST_UPGRADE, OLDEST, migrations, newest_format
 from gateway.store.sqlite.store import SqliteStore, temporary_store
 from gateway.store.units.copies import broken_promises
 from tests.gateway.store.talk import take
@@ -91,8 +91,8 @@ async def test_somebody_elses_database_is_left_alone(tmp_path):
             pass
 
 
-NOW = migrations()
-LAST = max(NOW, default=BASE)
+NOW = {**migrations()}
+LAST = newest_format()
 STEPS = {
     **NOW,
     LAST + 1: "ALTER TABLE threads ADD COLUMN color TEXT NOT NULL DEFAULT 'red'",
@@ -197,13 +197,13 @@ async def test_a_store_that_is_too_old_is_refused_and_names_the_commit_that_upgr
     async with SqliteStore(tmp_path).own():
         pass
     with closing(sqlite3.connect(tmp_path / "parley.db")) as connection:
-        connection.execute(f"PRAGMA user_version = {BASE - 1}")
-    with pytest.raises(StoreTooOld, match=r"format 9, .* at commit b2c8c54, which upgrades"):
+        connection.execute(f"PRAGMA user_version = {OLDEST - 1}")
+    with pytest.raises(StoreTooOld, match=rf"format 20, .* at commit {LAST_UPGRADE}, which upgr"):
         async with SqliteStore(tmp_path).own():
             pass
-    with pytest.raises(StoreTooOld, match="b2c8c54"):
+    with pytest.raises(StoreTooOld, match=LAST_UPGRADE):
         await SqliteStore(tmp_path).threads()
-    assert column(tmp_path / "parley.db", "PRAGMA user_version") == BASE - 1
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == OLDEST - 1
 
 
 async def test_a_temporary_store_is_gone_at_the_end():
@@ -226,6 +226,7 @@ async def test_a_key_without_a_message_is_found(tmp_path):
 
 LEFT_OPEN = """
 import asyncio, pathlib, sys
+from gateway.store.formats import LAST_UPGRADE, OLDEST, migrations, newest_format
 from gateway.store.sqlite.store import SqliteStore
 
 async def main():

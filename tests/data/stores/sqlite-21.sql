@@ -1,5 +1,5 @@
 PRAGMA application_id=1346458188;
-PRAGMA user_version=10;
+PRAGMA user_version=21;
 BEGIN TRANSACTION;
 CREATE TABLE "attachments" (
     inbox      INTEGER NOT NULL REFERENCES inbox (id) ON DELETE CASCADE,
@@ -12,25 +12,38 @@ CREATE TABLE "attachments" (
     UNIQUE (inbox, n)
 );
 INSERT INTO "attachments" VALUES(2,0,'a.txt','text/plain','79f076abdd19a752db7267bfff2f9022161d120dea919fdaca2ffdfc24ca8c96',4,'1a204ada91e0c7c');
-CREATE TABLE audit (                            -- who decided what; rows are only ever added
-    id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    thread         TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
+CREATE TABLE "audit" (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,  -- the position: no number comes twice, and none below one that was read
+    thread         TEXT NOT NULL DEFAULT '',    -- also of one that was deleted; empty: none
     at             REAL NOT NULL,
-    person         TEXT NOT NULL,               -- Author.id; empty: the gateway itself
-    what           TEXT NOT NULL,               -- asked | supported | answered | expired | closed | revoked
+    person         TEXT NOT NULL DEFAULT '',    -- Author.id; empty: the gateway itself; deleted: somebody who was deleted
+    what           TEXT NOT NULL,               -- an AuditAction, or of requests and grants: asked | supported | answered | expired | closed | revoked
     request        TEXT NOT NULL DEFAULT '',
     kind           TEXT NOT NULL DEFAULT '',    -- of the request
     tool           TEXT NOT NULL DEFAULT '',
     arguments_hash TEXT NOT NULL DEFAULT '',
     outcome        TEXT NOT NULL DEFAULT '',    -- for people; not what they answered in words
-    place          TEXT NOT NULL DEFAULT ''     -- ConversationKey from which it was decided
+    place          TEXT NOT NULL DEFAULT '',    -- ConversationKey from which it was done
+    turn           TEXT NOT NULL DEFAULT '',
+    agent          TEXT NOT NULL DEFAULT '',    -- that did it, on the person's behalf
+    call           TEXT NOT NULL DEFAULT '',    -- key of the tool call
+    shown          INTEGER NOT NULL DEFAULT 0,  -- seq of the event with the call's arguments
+    object         TEXT NOT NULL DEFAULT ''     -- that something was done to, where it is no tool
 );
-INSERT INTO "audit" VALUES(1,'1a204ada9819474',1.79537481972131061557e+09,'','asked','cdb38f9ad00b','approval','delete','278ce8dfc5e512d86d0b49e07ea59ab73a1d68da1a30c54f514c5d228cabbbac','','');
+INSERT INTO "audit" VALUES(1,'1a204ada9819474',1.79537481972131061557e+09,'','asked','cdb38f9ad00b','approval','delete','278ce8dfc5e512d86d0b49e07ea59ab73a1d68da1a30c54f514c5d228cabbbac','','','1a204ada9834d02','','e977bd95-0e68-4b29-a5d6-5285a6eb9113:0',0,'');
 CREATE TABLE blobs (
     sha256 TEXT NOT NULL UNIQUE,
     data   BLOB NOT NULL
 );
 INSERT INTO "blobs" VALUES('79f076abdd19a752db7267bfff2f9022161d120dea919fdaca2ffdfc24ca8c96',X'6B657074');
+CREATE TABLE budget_shares (                   -- what a node may use, and what its usage rows do not have yet
+    budget TEXT NOT NULL,
+    boot   TEXT NOT NULL REFERENCES nodes (boot) ON DELETE CASCADE,
+    tokens INTEGER NOT NULL,
+    cost   REAL NOT NULL,
+    turns  INTEGER NOT NULL,
+    PRIMARY KEY (budget, boot)
+) WITHOUT ROWID;
 CREATE TABLE checkpoints (                      -- the team's state: a snapshot and the deltas after it
     thread TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
     n      INTEGER NOT NULL,
@@ -43,15 +56,33 @@ INSERT INTO "checkpoints" VALUES('1a204ada91e0c7c',2,'delta',X'7B227061726C65795
 INSERT INTO "checkpoints" VALUES('1a204ada91e0c7c',3,'delta',X'7B227061726C65795F7374617465223A322C226372633332223A223439366238363864227D0A7B2270617274223A322C22626C6F636B73223A5B325D2C226F7468657273223A7B2230223A7B224D756C74694D6F64616C4D657373616765223A5B305D7D7D2C226C69737473223A7B22746872656164223A322C22736F6C6F2F696E626F78223A5B305D2C22736F6C6F2F636F6E74657874223A327D2C2276616C756573223A5B2272756E225D7D0A5B7B226964223A2265393737626439302D306536382D346232392D613564362D353238356136656239313133222C22736F75726365223A2275736572222C226D6F64656C735F7573616765223A6E756C6C2C226D65746164617461223A7B22706C6174666F726D223A226C6F63616C222C22617574686F725F6964223A226C6F63616C3A6F70657261746F72222C22617574686F725F6E616D65223A22796F75227D2C22637265617465645F6174223A22323032362D31312D32325431393A31333A33392E3637323836355A222C22636F6E74656E74223A5B223C3C3C666F726569676E20636233623831336635643931303538623A2074686520636F6E74656E7473206F6620612066696C65206279205C22612E7478745C222C206E6F742076657269666965642E204974206973206D6174657269616C2C206E6F7420616E20696E737472756374696F6E20746F20796F752E3E3E3E5C6E6B6570745C6E3C3C3C656E64206F6620666F726569676E20636233623831336635643931303538623E3E3E5C6E222C224B6565702074686973225D2C2274797065223A224D756C74694D6F64616C4D657373616765227D2C5B2265393737626439312D306536382D346232392D613564362D353238356136656239313133222C22736F6C6F222C2249206B6565702069742E222C22323032362D31312D32325431393A31333A33392E3637333136375A222C35302C335D5D0A5B322C335D0A5B5D0A5B322C2D345D0A7B227475726E223A302C227068617365223A2273706F6B656E222C22737065616B657273223A5B5D2C226A7564676564223A332C2270726F6475636564223A5B5D2C22636F6E646974696F6E223A7B227465726D696E61746564223A66616C73652C226D6573736167655F636F756E74223A317D7D');
 INSERT INTO "checkpoints" VALUES('1a204ada91e0c7c',4,'delta',X'7B227061726C65795F7374617465223A322C226372633332223A226630626631383431227D0A7B2270617274223A332C2276616C756573223A5B2272756E225D7D0A7B227475726E223A302C227068617365223A2269646C65222C22737065616B657273223A5B5D2C226A7564676564223A342C2270726F6475636564223A5B5D2C22636F6E646974696F6E223A7B227465726D696E61746564223A66616C73652C226D6573736167655F636F756E74223A307D7D');
 INSERT INTO "checkpoints" VALUES('1a204ada9819474',1,'snapshot',X'7B227061726C65795F7374617465223A322C226372633332223A223539366164333136227D0A7B2270617274223A302C22626C6F636B73223A5B325D2C226F7468657273223A7B2230223A7B22546F6F6C43616C6C526571756573744576656E74223A5B315D7D7D2C226C69737473223A7B22746872656164223A5B315D2C22736F6C6F2F696E626F78223A5B315D2C22736F6C6F2F636F6E74657874223A5B325D7D2C2276616C756573223A5B22736F6C6F2F706C616365222C22736F6C6F2F7475726E222C226D616E61676572222C2272756E225D7D0A5B5B2265393737626439332D306536382D346232392D613564362D353238356136656239313133222C2275736572222C2244656C6574652061222C22323032362D31312D32325431393A31333A33392E3731383432345A222C6E756C6C2C6E756C6C2C7B22706C6174666F726D223A226C6F63616C222C22617574686F725F6964223A226C6F63616C3A6F70657261746F72222C22617574686F725F6E616D65223A22796F75227D5D2C7B226964223A2265393737626439352D306536382D346232392D613564362D353238356136656239313133222C22736F75726365223A22736F6C6F222C226D6F64656C735F7573616765223A7B2270726F6D70745F746F6B656E73223A332C22636F6D706C6574696F6E5F746F6B656E73223A327D2C226D65746164617461223A7B7D2C22637265617465645F6174223A22323032362D31312D32325431393A31333A33392E3731393537325A222C22636F6E74656E74223A5B7B226964223A226330222C22617267756D656E7473223A227B5C226E616D655C223A205C22615C227D222C226E616D65223A2264656C657465227D5D2C2274797065223A22546F6F6C43616C6C526571756573744576656E74227D5D0A5B305D0A5B305D0A5B302C7B22636F6E74656E74223A5B7B226964223A226330222C22617267756D656E7473223A227B5C226E616D655C223A205C22615C227D222C226E616D65223A2264656C657465227D5D2C2274686F75676874223A6E756C6C2C22736F75726365223A22736F6C6F222C2274797065223A22417373697374616E744D657373616765227D5D0A7B22737065616B696E67223A66616C73652C227175657374696F6E223A22222C2268656C64223A5B5D7D0A7B226D6573736167655F6964223A2265393737626439342D306536382D346232392D613564362D353238356136656239313133222C227068617365223A22746F6F6C73222C22697465726174696F6E223A302C2274616B656E223A5B2265393737626439332D306536382D346232392D613564362D353238356136656239313133225D2C2272656D656D6265726564223A302C2270726F6475636564223A5B5D2C22696E6E6572223A5B315D2C226261746368223A2265393737626439352D306536382D346232392D613564362D353238356136656239313133222C2263616C6C73223A5B7B226964223A226330222C226E616D65223A2264656C657465222C22617267756D656E7473223A227B5C226E616D655C223A205C22615C227D227D5D2C2274686F75676874223A6E756C6C2C22726573756C7473223A7B7D2C2266696E616C223A6E756C6C7D0A7B226E6578745F737065616B65725F696E646578223A307D0A7B227475726E223A302C227068617365223A22737065616B222C22737065616B657273223A5B22736F6C6F225D2C226A7564676564223A312C2270726F6475636564223A5B5D2C22636F6E646974696F6E223A7B227465726D696E61746564223A66616C73652C226D6573736167655F636F756E74223A317D7D');
+CREATE TABLE commits (                          -- one row, which every transaction changes
+    n    INTEGER NOT NULL,                      -- transactions so far; the file `commits` beside the store has it, too
+    at   REAL NOT NULL                          -- of the last one
+);
+INSERT INTO "commits" VALUES(0,1.79537481972785544393e+09);
 CREATE TABLE dedupe (
     key   TEXT PRIMARY KEY,
     inbox INTEGER NOT NULL REFERENCES inbox (id) ON DELETE CASCADE
 ) WITHOUT ROWID;
 INSERT INTO "dedupe" VALUES('one',2);
+CREATE TABLE deleted (                          -- messages that a platform may still bring, and that must not come back
+    key TEXT PRIMARY KEY,                       -- as in dedupe
+    at  REAL NOT NULL                           -- when it was last heard of; kept for a week
+) WITHOUT ROWID;
 CREATE TABLE deliveries (
     thread TEXT PRIMARY KEY REFERENCES threads (id) ON DELETE CASCADE,
     told   INTEGER NOT NULL DEFAULT 0,  -- every event up to this seq is on the platform, or given up
     gone   TEXT NOT NULL DEFAULT ''     -- why nothing can be written there any more; '' while it can
+, doubtful INTEGER NOT NULL DEFAULT 0, doubtful_since REAL NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE early_edits (                      -- edits that came before their messages; kept for a week
+    key       TEXT PRIMARY KEY,                 -- of the message, as in dedupe
+    thread    TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
+    author    TEXT NOT NULL,
+    order_key TEXT NOT NULL,                    -- of the edit
+    text      TEXT NOT NULL,
+    quotes    TEXT NOT NULL,
+    at        REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE events (
     thread TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
@@ -87,13 +118,33 @@ CREATE TABLE feedback (                         -- what people say about an answ
     at     REAL NOT NULL,
     PRIMARY KEY (part, person)
 ) WITHOUT ROWID;
-CREATE TABLE grants (                           -- approved for the rest of a thread
+CREATE TABLE forgotten (                        -- conversations of which a thread was deleted
+    conversation TEXT PRIMARY KEY,              -- ConversationKey
+    order_key    TEXT NOT NULL,                 -- of the last message deleted: the platform's history counts behind it alone
+    at           REAL NOT NULL                  -- when the thread was last used
+) WITHOUT ROWID;
+CREATE TABLE gaps (                             -- work list: times of which it is not known what was said in a conversation
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    platform  TEXT NOT NULL,
+    workspace TEXT NOT NULL,
+    place     TEXT NOT NULL,                    -- ConversationKey; without a root a channel, without a channel a list of them
+    threaded  INTEGER NOT NULL,                 -- 1: a thread's, the place has a root
+    begun     INTEGER NOT NULL DEFAULT 0,       -- 1: a page of it was read; a further gap is a row of its own then
+    since     REAL NOT NULL,                    -- everything is known up to here
+    until     REAL NOT NULL,                    -- and from here on
+    returned  REAL NOT NULL,                    -- when Parley came back: the age of what was missed is that of then
+    newest    REAL NOT NULL,                    -- of what is left, as far as is known; the newest is read first
+    cursor    TEXT NOT NULL DEFAULT '',         -- the adapter's: how far it was read
+    UNIQUE (platform, place, begun)
+);
+CREATE TABLE "grants" (                    -- approved for the rest of a thread
     thread     TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
     tool       TEXT NOT NULL,
     person     TEXT NOT NULL,                   -- on whose behalf the tool may run
+    scope      TEXT NOT NULL DEFAULT '',        -- empty: any arguments | same:HASH | below:[[argument, folder], ...]
     granted_by TEXT NOT NULL,
     granted_at REAL NOT NULL,
-    UNIQUE (thread, tool, person)
+    UNIQUE (thread, tool, person, scope)
 );
 CREATE TABLE inbox (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -115,11 +166,23 @@ CREATE TABLE inbox (
     straggler    INTEGER NOT NULL DEFAULT 0,    -- arrived after the turn of a later message had begun
     received_at  REAL NOT NULL
 , author_kind TEXT NOT NULL DEFAULT 'member', author_groups TEXT NOT NULL DEFAULT '[]', quotes TEXT NOT NULL DEFAULT '[]', untrusted INTEGER NOT NULL DEFAULT 0, place INTEGER NOT NULL DEFAULT 0, taken_at REAL, joined INTEGER NOT NULL DEFAULT 0, edits INTEGER                               -- the message that this one changes or repeats
-    REFERENCES inbox (id) ON DELETE CASCADE, awaits TEXT, awaits_until REAL);
-INSERT INTO "inbox" VALUES(1,'local///1a204ada91e0c7c/','1a204ada91e0c7c','1a204ada92825a3','message','turn','','local:operator','you','','Hello','','','','','',0,1.79537481961721825602e+09,'member','[]','[]',0,0,1.79537481962354421617e+09,1,NULL,NULL,NULL);
-INSERT INTO "inbox" VALUES(2,'local///1a204ada91e0c7c/','1a204ada91e0c7c','1a204ada9575db9','message','turn','','local:operator','you','','Keep this','','','','','',0,1.7953748196665837765e+09,'member','[]','[]',1,0,1.79537481967069935794e+09,1,NULL,NULL,NULL);
-INSERT INTO "inbox" VALUES(3,'local///1a204ada9819474/','1a204ada9819474','1a204ada9834d02','message','turn','','local:operator','you','','Delete a','','','','','',0,1.79537481971477103233e+09,'member','[]','[]',0,0,1.79537481971558094025e+09,1,NULL,NULL,NULL);
-INSERT INTO "inbox" VALUES(4,'local///1a204ada9819474/','1a204ada9819474',NULL,'message','queued','','local:operator','you','','And then b','','','','','',0,1.79537481972785544393e+09,'member','[]','[]',0,0,NULL,0,NULL,NULL,NULL);
+    REFERENCES inbox (id) ON DELETE CASCADE, awaits TEXT, awaits_until REAL, missed INTEGER NOT NULL DEFAULT 0);
+INSERT INTO "inbox" VALUES(1,'local///1a204ada91e0c7c/','1a204ada91e0c7c','1a204ada92825a3','message','turn','','local:operator','you','','Hello','','','','','',0,1.79537481961721825602e+09,'member','[]','[]',0,0,1.79537481962354421617e+09,1,NULL,NULL,NULL,0);
+INSERT INTO "inbox" VALUES(2,'local///1a204ada91e0c7c/','1a204ada91e0c7c','1a204ada9575db9','message','turn','','local:operator','you','','Keep this','','','','','',0,1.7953748196665837765e+09,'member','[]','[]',1,0,1.79537481967069935794e+09,1,NULL,NULL,NULL,0);
+INSERT INTO "inbox" VALUES(3,'local///1a204ada9819474/','1a204ada9819474','1a204ada9834d02','message','turn','','local:operator','you','','Delete a','','','','','',0,1.79537481971477103233e+09,'member','[]','[]',0,0,1.79537481971558094025e+09,1,NULL,NULL,NULL,0);
+INSERT INTO "inbox" VALUES(4,'local///1a204ada9819474/','1a204ada9819474',NULL,'message','queued','','local:operator','you','','And then b','','','','','',0,1.79537481972785544393e+09,'member','[]','[]',0,0,NULL,0,NULL,NULL,NULL,0);
+CREATE TABLE leases (
+    name   TEXT PRIMARY KEY,
+    holder TEXT NOT NULL                       -- the boot; a lease of one that is gone is free
+);
+CREATE TABLE losses (                           -- times of which the store knows nothing, though Parley worked
+    id      INTEGER PRIMARY KEY,
+    cause   TEXT NOT NULL,                      -- restored: a backup took its place | damaged: its newest commits are gone
+    since   REAL NOT NULL,                      -- of the last transaction that is there
+    until   REAL NOT NULL,                      -- when this was noticed
+    commits INTEGER NOT NULL,                   -- transactions that are known to be missing
+    told    INTEGER NOT NULL DEFAULT 0          -- the threads with unfinished work know
+);
 CREATE TABLE marks (                            -- what an adapter keeps from one run to the next
     platform     TEXT NOT NULL,
     name         TEXT NOT NULL,
@@ -127,6 +190,37 @@ CREATE TABLE marks (                            -- what an adapter keeps from on
     conversation TEXT,                          -- it goes with the last thread of this key
     PRIMARY KEY (platform, name)
 ) WITHOUT ROWID;
+CREATE TABLE memos (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    call   TEXT NOT NULL UNIQUE,                -- key of the tool call that wrote it: repeated, it adds nothing
+    team   TEXT NOT NULL,
+    scope  TEXT NOT NULL,                       -- thread | person | team | workspace
+    key    TEXT NOT NULL,                       -- in the scope: the thread, the person, '', or platform:workspace
+    person TEXT NOT NULL,                       -- on whose behalf it was written; they may delete it
+    name   TEXT NOT NULL,
+    thread TEXT                                 -- of scope "thread": it goes with it
+        REFERENCES threads (id) ON DELETE CASCADE,
+    text   TEXT NOT NULL,
+    at     REAL NOT NULL
+);
+CREATE TABLE missed (                           -- messages found after the pauses of about a week
+    platform TEXT NOT NULL,
+    verdict  TEXT NOT NULL,                     -- answer | offer | too_old
+    n        INTEGER NOT NULL,
+    since    REAL NOT NULL,                     -- the return from the first of these pauses
+    PRIMARY KEY (platform, verdict)
+) WITHOUT ROWID;
+CREATE TABLE nodes (
+    boot      TEXT PRIMARY KEY,
+    name      TEXT NOT NULL,
+    version   TEXT NOT NULL,
+    platforms TEXT NOT NULL DEFAULT '[]',      -- JSON: the platforms that it tells what happens
+    figures   TEXT NOT NULL DEFAULT '{}',      -- JSON: its load, for `parley status`
+    since     REAL NOT NULL,
+    beat      REAL NOT NULL,                   -- by the database's clock
+    patience  REAL NOT NULL,                   -- seconds without a beat after which it is dead
+    draining  INTEGER NOT NULL DEFAULT FALSE
+);
 CREATE TABLE old_states (                       -- checkpoints of teams that another one replaced
     thread       TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
     definition   TEXT NOT NULL,
@@ -178,6 +272,29 @@ CREATE TABLE people (                           -- let in by an operator with a 
     name      TEXT NOT NULL,
     paired_at REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE rates (
+    name    TEXT PRIMARY KEY,
+    full_at REAL NOT NULL,                     -- when its bucket is full, unless more is drawn
+    seen    REAL NOT NULL                      -- when it was last drawn from; both by the database's clock
+) WITHOUT ROWID;
+CREATE TABLE reload_votes (
+    reload  TEXT NOT NULL REFERENCES reloads (id) ON DELETE CASCADE,
+    boot    TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    refusal TEXT NOT NULL,                  -- '' for yes
+    PRIMARY KEY (reload, boot)
+);
+CREATE TABLE reloads (
+    id       TEXT PRIMARY KEY,
+    digest   TEXT NOT NULL,                 -- of the config's text
+    proposer TEXT NOT NULL,                 -- its boot
+    source   TEXT NOT NULL,                 -- the config's file, for the audit
+    changes  TEXT NOT NULL,                 -- names of changed settings, for the audit
+    dry      INTEGER NOT NULL,              -- nodes are only asked
+    state    TEXT NOT NULL DEFAULT 'open',  -- then 'go', 'off', or 'tried'
+    missing  TEXT NOT NULL DEFAULT '[]',    -- JSON: names of nodes that have not answered in time
+    at       REAL NOT NULL                  -- by the database's clock
+);
 CREATE TABLE requests (                         -- what a team waits for a human to say
     id             TEXT PRIMARY KEY,            -- random; what buttons carry
     engine_id      TEXT NOT NULL,               -- under which the team asks again
@@ -199,17 +316,35 @@ CREATE TABLE requests (                         -- what a team waits for a human
     taken          INTEGER NOT NULL DEFAULT 0,  -- the turn has gone on with the answer
     created_at     REAL NOT NULL,
     expires_at     REAL,
-    resolved_at    REAL, approvers TEXT NOT NULL DEFAULT '[]', always INTEGER NOT NULL DEFAULT 1, quorum INTEGER NOT NULL DEFAULT 1, reminders INTEGER NOT NULL DEFAULT 0, due_at REAL,
+    resolved_at    REAL, approvers TEXT NOT NULL DEFAULT '[]', always INTEGER NOT NULL DEFAULT 1, quorum INTEGER NOT NULL DEFAULT 1, reminders INTEGER NOT NULL DEFAULT 0, due_at REAL, below TEXT NOT NULL DEFAULT '[]', diff TEXT NOT NULL DEFAULT '',
     UNIQUE (turn, engine_id)
 );
-INSERT INTO "requests" VALUES('cdb38f9ad00b','approve:e977bd95-0e68-4b29-a5d6-5285a6eb9113:0:6bc0be8f8567547b736dc9a0b7629ab92736c2098c92c725371d53fa67ca26f7','1a204ada9819474','1a204ada9834d02','approval','["solo"]','solo wants to use delete.','[]','delete','278ce8dfc5e512d86d0b49e07ea59ab73a1d68da1a30c54f514c5d228cabbbac','{"name": "a"}','e977bd95-0e68-4b29-a5d6-5285a6eb9113:0','open','','','','',0,1700000000.0,1700086400.0,NULL,'[]',1,1,0,1700003600.0);
+INSERT INTO "requests" VALUES('cdb38f9ad00b','approve:e977bd95-0e68-4b29-a5d6-5285a6eb9113:0:6bc0be8f8567547b736dc9a0b7629ab92736c2098c92c725371d53fa67ca26f7','1a204ada9819474','1a204ada9834d02','approval','["solo"]','solo wants to use delete.','[]','delete','278ce8dfc5e512d86d0b49e07ea59ab73a1d68da1a30c54f514c5d228cabbbac','{"name": "a"}','e977bd95-0e68-4b29-a5d6-5285a6eb9113:0','open','','','','',0,1700000000.0,1700086400.0,NULL,'[]',1,1,0,1700003600.0,'[]','');
+CREATE TABLE searched (                         -- threads whose words are known, up to a message and an event
+    number INTEGER PRIMARY KEY,
+    thread TEXT NOT NULL UNIQUE REFERENCES threads (id) ON DELETE CASCADE,
+    inbox  INTEGER NOT NULL,
+    seq    INTEGER NOT NULL,
+    words  TEXT NOT NULL                        -- as JSON
+);
 CREATE TABLE supports (                         -- approvals of requests that need several
     request TEXT NOT NULL REFERENCES requests (id) ON DELETE CASCADE,
     person  TEXT NOT NULL,
     always  INTEGER NOT NULL,                   -- for the rest of the thread, as far as it goes by them
-    at      REAL NOT NULL,
+    at      REAL NOT NULL, kind TEXT NOT NULL DEFAULT 'approve_always',
     UNIQUE (request, person)
 );
+CREATE TABLE tallies (
+    name  TEXT NOT NULL,                        -- the table, "refused", "feedback" or "unread"
+    value TEXT NOT NULL,                        -- the rows' state, outcome, status, reason, verdict or platform
+    n     INTEGER NOT NULL,
+    PRIMARY KEY (name, value)
+) WITHOUT ROWID;
+INSERT INTO "tallies" VALUES('inbox','queued',1);
+INSERT INTO "tallies" VALUES('inbox','turn',3);
+INSERT INTO "tallies" VALUES('requests','open',1);
+INSERT INTO "tallies" VALUES('threads','idle',1);
+INSERT INTO "tallies" VALUES('threads','waiting',1);
 CREATE TABLE threads (
     id           TEXT PRIMARY KEY,
     key          TEXT NOT NULL,                 -- ConversationKey
@@ -226,9 +361,9 @@ CREATE TABLE threads (
     handoff_from TEXT NOT NULL DEFAULT '',      -- the agent that handed the work to the user
     created_at   REAL NOT NULL,
     updated_at   REAL NOT NULL
-, participants TEXT NOT NULL DEFAULT '[]', attached INTEGER NOT NULL DEFAULT 0, files_at INTEGER NOT NULL DEFAULT 0);
-INSERT INTO "threads" VALUES('1a204ada91e0c7c','local///1a204ada91e0c7c/',1,'Greetings','demo','1','queue','idle',2,'ac5537ffff70',10,'I keep it.','',1.79537481961428141592e+09,1.79537481970963072779e+09,'["solo"]',4,0);
-INSERT INTO "threads" VALUES('1a204ada9819474','local///1a204ada9819474/',1,'Deleting','demo','1','queue','waiting',1,'ac5537ffff70',8,'Delete a','',1.79537481971393752099e+09,1.79537481972785544393e+09,'["solo"]',0,0);
+, participants TEXT NOT NULL DEFAULT '[]', attached INTEGER NOT NULL DEFAULT 0, files_at INTEGER NOT NULL DEFAULT 0, model TEXT NOT NULL DEFAULT '', number INTEGER);
+INSERT INTO "threads" VALUES('1a204ada91e0c7c','local///1a204ada91e0c7c/',1,'Greetings','demo','1','queue','idle',2,'ac5537ffff70',10,'I keep it.','',1.79537481961428141592e+09,1.79537481970963072779e+09,'["solo"]',4,0,'',NULL);
+INSERT INTO "threads" VALUES('1a204ada9819474','local///1a204ada9819474/',1,'Deleting','demo','1','queue','waiting',1,'ac5537ffff70',8,'Delete a','',1.79537481971393752099e+09,1.79537481972785544393e+09,'["solo"]',0,0,'',NULL);
 CREATE TABLE tokens (                           -- encrypted; key_id names the key
     name       TEXT PRIMARY KEY,
     key_id     TEXT NOT NULL,
@@ -261,12 +396,17 @@ CREATE TABLE turns (
     stop_requested INTEGER NOT NULL DEFAULT 0,
     reason         TEXT NOT NULL DEFAULT '',
     started_at     REAL NOT NULL,
-    finished_at    REAL,
+    finished_at    REAL, model TEXT NOT NULL DEFAULT '',
     UNIQUE (thread, n)
 );
-INSERT INTO "turns" VALUES('1a204ada92825a3','1a204ada91e0c7c',1,'done','local:operator','local///1a204ada91e0c7c/',0,1,0,0,'Maximum number of messages 2 reached, current message count: 2',1.79537481962354421617e+09,1.79537481965688157075e+09);
-INSERT INTO "turns" VALUES('1a204ada9575db9','1a204ada91e0c7c',2,'done','local:operator','local///1a204ada91e0c7c/',0,1,0,0,'Maximum number of messages 2 reached, current message count: 2',1.79537481967069935794e+09,1.79537481970963072779e+09);
-INSERT INTO "turns" VALUES('1a204ada9834d02','1a204ada9819474',1,'waiting','local:operator','local///1a204ada9819474/',0,1,0,0,'Waiting for input: solo wants to use delete.',1.79537481971558094025e+09,NULL);
+INSERT INTO "turns" VALUES('1a204ada92825a3','1a204ada91e0c7c',1,'done','local:operator','local///1a204ada91e0c7c/',0,1,0,0,'Maximum number of messages 2 reached, current message count: 2',1.79537481962354421617e+09,1.79537481965688157075e+09,'');
+INSERT INTO "turns" VALUES('1a204ada9575db9','1a204ada91e0c7c',2,'done','local:operator','local///1a204ada91e0c7c/',0,1,0,0,'Maximum number of messages 2 reached, current message count: 2',1.79537481967069935794e+09,1.79537481970963072779e+09,'');
+INSERT INTO "turns" VALUES('1a204ada9834d02','1a204ada9819474',1,'waiting','local:operator','local///1a204ada9819474/',0,1,0,0,'Waiting for input: solo wants to use delete.',1.79537481971558094025e+09,NULL,'');
+CREATE TABLE unsearched (                       -- threads with texts whose words are not known yet
+    thread TEXT NOT NULL UNIQUE REFERENCES threads (id) ON DELETE CASCADE
+);
+INSERT INTO "unsearched" VALUES('1a204ada9819474');
+INSERT INTO "unsearched" VALUES('1a204ada91e0c7c');
 CREATE TABLE usage (                            -- a row per turn and model
     thread            TEXT NOT NULL,            -- '' once it was deleted
     turn              TEXT NOT NULL,
@@ -282,8 +422,19 @@ CREATE TABLE usage (                            -- a row per turn and model
     PRIMARY KEY (thread, turn, model)
 ) WITHOUT ROWID;
 INSERT INTO "usage" VALUES('1a204ada9819474','1a204ada9834d02','ReplayChatCompletionClient','local:operator','demo','local',3,2,0.0,1,1.79537481972020792958e+09);
+CREATE TABLE used_days (                        -- what models have used, by the day in UTC
+    day    INTEGER PRIMARY KEY,                 -- days since the epoch
+    tokens INTEGER NOT NULL,
+    cost   REAL NOT NULL
+);
+INSERT INTO "used_days" VALUES(20779,5,0.0);
+CREATE TABLE word_threads (
+    slice  INTEGER NOT NULL,
+    word   TEXT NOT NULL,
+    thread INTEGER NOT NULL,                    -- its number
+    PRIMARY KEY (slice, word, thread)
+) WITHOUT ROWID;
 CREATE UNIQUE INDEX threads_current ON threads (key) WHERE current;
-CREATE INDEX threads_updated ON threads (updated_at);
 CREATE UNIQUE INDEX turns_open ON turns (thread) WHERE status IN ('running', 'paused', 'waiting');
 CREATE INDEX inbox_order ON inbox (thread, order_key);
 CREATE INDEX inbox_people ON inbox (thread, author) WHERE outcome <> 'refused';
@@ -303,8 +454,6 @@ CREATE INDEX inbox_message ON inbox (message_id) WHERE message_id <> '' AND kind
 CREATE INDEX inbox_edits ON inbox (edits) WHERE edits IS NOT NULL;
 CREATE INDEX inbox_untrusted ON inbox (thread, taken_at) WHERE untrusted;
 CREATE INDEX requests_due ON requests (due_at) WHERE state = 'open' AND due_at IS NOT NULL;
-CREATE INDEX audit_thread ON audit (thread);
-CREATE INDEX audit_person ON audit (person);
 CREATE INDEX usage_people ON usage (person, at);
 CREATE INDEX usage_at ON usage (at);
 CREATE INDEX inbox_waiting ON inbox (thread, place, order_key, id) WHERE outcome = 'queued';
@@ -321,6 +470,147 @@ END;
 CREATE INDEX marks_conversation ON marks (conversation) WHERE conversation IS NOT NULL;
 CREATE INDEX feedback_thread ON feedback (thread);
 CREATE INDEX inbox_awaits ON inbox (id) WHERE awaits IS NOT NULL;
+CREATE INDEX inbox_heard ON inbox (
+    thread, (outcome = 'answer'), author, author_groups, COALESCE(taken_at, received_at)
+) WHERE outcome IN ('turn', 'merged', 'answer');
+CREATE INDEX requests_words ON requests (thread, answered_by) WHERE answer_text <> '';
+CREATE INDEX tool_calls_outputs ON tool_calls (thread, tool, finished_at) WHERE status = 'finished';
+CREATE INDEX gaps_next ON gaps (platform, workspace, threaded, newest);
+CREATE INDEX deleted_at ON deleted (at);
+CREATE INDEX forgotten_at ON forgotten (at);
+CREATE INDEX early_edits_thread ON early_edits (thread);
+CREATE INDEX early_edits_at ON early_edits (at);
+CREATE INDEX memos_place ON memos (team, scope, key);
+CREATE INDEX memos_person ON memos (person);
+CREATE INDEX memos_thread ON memos (thread) WHERE thread IS NOT NULL;
+CREATE INDEX memos_at ON memos (at);
+CREATE INDEX outbox_waiting ON outbox (first_at) WHERE status IN ('pending', 'attempting');
+CREATE TRIGGER threads_counted AFTER INSERT ON threads BEGIN
+    INSERT INTO tallies VALUES ('threads', NEW.state, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER threads_recounted AFTER UPDATE OF state ON threads WHEN OLD.state <> NEW.state BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'threads' AND value = OLD.state;
+    INSERT INTO tallies VALUES ('threads', NEW.state, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER threads_uncounted AFTER DELETE ON threads BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'threads' AND value = OLD.state;
+END;
+CREATE TRIGGER inbox_counted AFTER INSERT ON inbox BEGIN
+    INSERT INTO tallies VALUES ('inbox', NEW.outcome, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER inbox_recounted AFTER UPDATE OF outcome ON inbox WHEN OLD.outcome <> NEW.outcome BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'inbox' AND value = OLD.outcome;
+    INSERT INTO tallies VALUES ('inbox', NEW.outcome, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER inbox_uncounted AFTER DELETE ON inbox BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'inbox' AND value = OLD.outcome;
+END;
+CREATE TRIGGER requests_counted AFTER INSERT ON requests BEGIN
+    INSERT INTO tallies VALUES ('requests', NEW.state, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER requests_recounted AFTER UPDATE OF state ON requests WHEN OLD.state <> NEW.state BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'requests' AND value = OLD.state;
+    INSERT INTO tallies VALUES ('requests', NEW.state, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER requests_uncounted AFTER DELETE ON requests BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'requests' AND value = OLD.state;
+END;
+CREATE TRIGGER outbox_counted AFTER INSERT ON outbox BEGIN
+    INSERT INTO tallies VALUES ('outbox', NEW.status, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER outbox_recounted AFTER UPDATE OF status ON outbox WHEN OLD.status <> NEW.status BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'outbox' AND value = OLD.status;
+    INSERT INTO tallies VALUES ('outbox', NEW.status, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER outbox_uncounted AFTER DELETE ON outbox BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'outbox' AND value = OLD.status;
+END;
+CREATE TRIGGER inbox_refusal_counted AFTER INSERT ON inbox WHEN NEW.outcome = 'refused' BEGIN
+    INSERT INTO tallies VALUES ('refused', NEW.reason, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER inbox_refusal_recounted AFTER UPDATE OF outcome, reason ON inbox WHEN 'refused' IN (OLD.outcome, NEW.outcome) BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'refused' AND value = OLD.reason AND OLD.outcome = 'refused';
+    INSERT INTO tallies SELECT 'refused', NEW.reason, 1 WHERE NEW.outcome = 'refused'
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER inbox_refusal_uncounted AFTER DELETE ON inbox WHEN OLD.outcome = 'refused' BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'refused' AND value = OLD.reason;
+END;
+CREATE TRIGGER feedback_counted AFTER INSERT ON feedback BEGIN
+    INSERT INTO tallies VALUES ('feedback', CASE WHEN NEW.good THEN 'good' ELSE 'bad' END, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER feedback_recounted AFTER UPDATE OF good ON feedback WHEN OLD.good <> NEW.good BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'feedback' AND value = CASE WHEN OLD.good THEN 'good' ELSE 'bad' END;
+    INSERT INTO tallies VALUES ('feedback', CASE WHEN NEW.good THEN 'good' ELSE 'bad' END, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER feedback_uncounted AFTER DELETE ON feedback BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'feedback' AND value = CASE WHEN OLD.good THEN 'good' ELSE 'bad' END;
+END;
+CREATE TRIGGER gaps_counted AFTER INSERT ON gaps
+ WHEN 1 = (SELECT COUNT(*) FROM gaps WHERE platform = NEW.platform AND place = NEW.place) BEGIN
+    INSERT INTO tallies VALUES ('unread', NEW.platform, 1)
+     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER gaps_uncounted AFTER DELETE ON gaps
+ WHEN NOT EXISTS (SELECT 1 FROM gaps WHERE platform = OLD.platform AND place = OLD.place) BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'unread' AND value = OLD.platform;
+END;
+CREATE TRIGGER usage_counted AFTER INSERT ON usage BEGIN
+    INSERT INTO used_days VALUES (CAST(NEW.at / 86400 AS INTEGER), (NEW.prompt_tokens + NEW.completion_tokens), NEW.cost)
+     ON CONFLICT (day) DO UPDATE SET tokens = tokens + excluded.tokens, cost = cost + excluded.cost;
+END;
+CREATE TRIGGER usage_recounted AFTER UPDATE OF at, prompt_tokens, completion_tokens, cost ON usage BEGIN
+    INSERT INTO used_days VALUES (CAST(OLD.at / 86400 AS INTEGER), -(OLD.prompt_tokens + OLD.completion_tokens), -OLD.cost)
+     ON CONFLICT (day) DO UPDATE SET tokens = tokens + excluded.tokens, cost = cost + excluded.cost;
+    INSERT INTO used_days VALUES (CAST(NEW.at / 86400 AS INTEGER), (NEW.prompt_tokens + NEW.completion_tokens), NEW.cost)
+     ON CONFLICT (day) DO UPDATE SET tokens = tokens + excluded.tokens, cost = cost + excluded.cost;
+END;
+CREATE TRIGGER usage_uncounted AFTER DELETE ON usage BEGIN
+    INSERT INTO used_days VALUES (CAST(OLD.at / 86400 AS INTEGER), -(OLD.prompt_tokens + OLD.completion_tokens), -OLD.cost)
+     ON CONFLICT (day) DO UPDATE SET tokens = tokens + excluded.tokens, cost = cost + excluded.cost;
+END;
+CREATE INDEX audit_thread ON audit (thread, call);
+CREATE UNIQUE INDEX threads_number ON threads (number);
+CREATE INDEX threads_updated ON threads (updated_at, number);
+CREATE TRIGGER searched_removed AFTER DELETE ON searched BEGIN
+    DELETE FROM word_threads WHERE slice = OLD.number / 128 AND thread = OLD.number
+     AND word IN (SELECT value FROM json_each(OLD.words));
+END;
+CREATE TRIGGER threads_titled AFTER INSERT ON threads WHEN NEW.title <> '' BEGIN
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.id);
+END;
+CREATE TRIGGER threads_renamed AFTER UPDATE OF title ON threads BEGIN
+    DELETE FROM searched WHERE thread = NEW.id;
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.id);
+END;
+CREATE TRIGGER inbox_said AFTER INSERT ON inbox WHEN NEW.text <> '' AND NEW.thread IS NOT NULL BEGIN
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.thread);
+END;
+CREATE TRIGGER inbox_changed AFTER UPDATE OF text ON inbox WHEN OLD.text IS NOT NEW.text AND NEW.thread IS NOT NULL BEGIN
+    DELETE FROM searched WHERE thread = NEW.thread AND inbox >= NEW.id;
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.thread);
+END;
+CREATE TRIGGER inbox_removed AFTER DELETE ON inbox WHEN OLD.text <> '' BEGIN
+    DELETE FROM searched WHERE thread = OLD.thread AND inbox >= OLD.id;
+    INSERT OR IGNORE INTO unsearched SELECT id FROM threads WHERE id = OLD.thread;
+END;
+CREATE TRIGGER events_said AFTER INSERT ON events WHEN NEW.kind = 'message_finished' BEGIN
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.thread);
+END;
+CREATE INDEX threads_owner ON threads (owner);
+CREATE INDEX inbox_again ON inbox (author, taken_at) WHERE outcome = 'command' AND turn IS NOT NULL;
+CREATE INDEX budget_shares_boot ON budget_shares (boot);
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('inbox',4);
 INSERT INTO "sqlite_sequence" VALUES('audit',1);

@@ -1,17 +1,33 @@
--- Figures over all threads, kept as rows change: nobody counts rows to show them.
+-- Tables and triggers of SQLite alone, after ../schema.sql: figures over all threads, kept as rows change (nobody counts
+-- rows to show them), and threads whose words are no longer those of the index.
+
+CREATE TABLE commits (                          -- one row, which every transaction changes
+    n    INTEGER NOT NULL,                      -- transactions so far; the file `commits` beside the store has it, too
+    at   REAL NOT NULL                          -- of the last one
+);
+INSERT INTO commits VALUES (0, 0);
+
 CREATE TABLE tallies (
     name  TEXT NOT NULL,                        -- the table, "refused", "feedback" or "unread"
     value TEXT NOT NULL,                        -- the rows' state, outcome, status, reason, verdict or platform
     n     INTEGER NOT NULL,
     PRIMARY KEY (name, value)
 ) WITHOUT ROWID;
+
 CREATE TABLE used_days (                        -- what models have used, by the day in UTC
     day    INTEGER PRIMARY KEY,                 -- days since the epoch
     tokens INTEGER NOT NULL,
     cost   REAL NOT NULL
 );
-CREATE INDEX outbox_waiting ON outbox (first_at) WHERE status IN ('pending', 'attempting');
 
+CREATE TRIGGER attachments_added AFTER INSERT ON attachments BEGIN
+    UPDATE threads SET attached = attached + NEW.size WHERE id = NEW.thread;
+END;
+CREATE TRIGGER attachments_removed AFTER DELETE ON attachments BEGIN
+    UPDATE threads SET attached = attached - OLD.size WHERE id = OLD.thread;
+    DELETE FROM blobs WHERE sha256 = OLD.sha256
+     AND NOT EXISTS (SELECT 1 FROM attachments WHERE sha256 = OLD.sha256);
+END;
 CREATE TRIGGER threads_counted AFTER INSERT ON threads BEGIN
     INSERT INTO tallies VALUES ('threads', NEW.state, 1)
      ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
@@ -107,12 +123,28 @@ CREATE TRIGGER usage_uncounted AFTER DELETE ON usage BEGIN
     INSERT INTO used_days VALUES (CAST(OLD.at / 86400 AS INTEGER), -(OLD.prompt_tokens + OLD.completion_tokens), -OLD.cost)
      ON CONFLICT (day) DO UPDATE SET tokens = tokens + excluded.tokens, cost = cost + excluded.cost;
 END;
-
-INSERT INTO tallies SELECT 'threads', state, COUNT(*) FROM threads GROUP BY state;
-INSERT INTO tallies SELECT 'inbox', outcome, COUNT(*) FROM inbox GROUP BY outcome;
-INSERT INTO tallies SELECT 'requests', state, COUNT(*) FROM requests GROUP BY state;
-INSERT INTO tallies SELECT 'outbox', status, COUNT(*) FROM outbox GROUP BY status;
-INSERT INTO tallies SELECT 'refused', reason, COUNT(*) FROM inbox WHERE outcome = 'refused' GROUP BY reason;
-INSERT INTO tallies SELECT 'feedback', CASE WHEN good THEN 'good' ELSE 'bad' END, COUNT(*) FROM feedback GROUP BY good;
-INSERT INTO tallies SELECT 'unread', platform, COUNT(DISTINCT place) FROM gaps GROUP BY platform;
-INSERT INTO used_days SELECT CAST(at / 86400 AS INTEGER), SUM(prompt_tokens + completion_tokens), SUM(cost) FROM usage GROUP BY 1;
+CREATE TRIGGER searched_removed AFTER DELETE ON searched BEGIN
+    DELETE FROM word_threads WHERE slice = OLD.number / 128 AND thread = OLD.number
+     AND word IN (SELECT value FROM json_each(OLD.words));
+END;
+CREATE TRIGGER threads_titled AFTER INSERT ON threads WHEN NEW.title <> '' BEGIN
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.id);
+END;
+CREATE TRIGGER threads_renamed AFTER UPDATE OF title ON threads BEGIN
+    DELETE FROM searched WHERE thread = NEW.id;
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.id);
+END;
+CREATE TRIGGER inbox_said AFTER INSERT ON inbox WHEN NEW.text <> '' AND NEW.thread IS NOT NULL BEGIN
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.thread);
+END;
+CREATE TRIGGER inbox_changed AFTER UPDATE OF text ON inbox WHEN OLD.text IS NOT NEW.text AND NEW.thread IS NOT NULL BEGIN
+    DELETE FROM searched WHERE thread = NEW.thread AND inbox >= NEW.id;
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.thread);
+END;
+CREATE TRIGGER inbox_removed AFTER DELETE ON inbox WHEN OLD.text <> '' BEGIN
+    DELETE FROM searched WHERE thread = OLD.thread AND inbox >= OLD.id;
+    INSERT OR IGNORE INTO unsearched SELECT id FROM threads WHERE id = OLD.thread;
+END;
+CREATE TRIGGER events_said AFTER INSERT ON events WHEN NEW.kind = 'message_finished' BEGIN
+    INSERT OR IGNORE INTO unsearched VALUES (NEW.thread);
+END;

@@ -6,7 +6,7 @@ CREATE TABLE known_tools (
     digest   TEXT NOT NULL,              -- of its whole name, description and schema
     text     TEXT NOT NULL,              -- the same for people; cut if it is long
     met_at   REAL NOT NULL,
-    accepted INTEGER NOT NULL,           -- the text by which the policy judges, one of each tool
+    accepted BOOLEAN NOT NULL,           -- the text by which the policy judges, one of each tool
     since    REAL NOT NULL DEFAULT 0,    -- approvals for a thread from before do not hold
     PRIMARY KEY (server, tool, digest)
 ) WITHOUT ROWID;

@@ -1,7 +1,8 @@
 -- A node's config. Lanes are taken by the nodes that have the one of all nodes.
 
-ALTER TABLE nodes ADD COLUMN digest TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE nodes ADD COLUMN digest TEXT NOT NULL DEFAULT '';
 
+/*pg
 -- The digest of the last config that all nodes took: that of the node which lives for longest, since a reload changes
 -- those of all. Nodes of an earlier version have none, and those without platforms run the terminal's threads alone.
 CREATE FUNCTION takes_lanes(node text) RETURNS boolean LANGUAGE sql STABLE
@@ -18,3 +19,4 @@ CREATE OR REPLACE FUNCTION lane_holder(owner text, thread text, key text) RETURN
                         AND NOT n.draining AND (strpos(n.platforms, '"' || split_part(key, '/', 1) || '"') > 0
                          OR n.platforms = '["*"]') AND takes_lanes(n.boot)), 'free')
     END;
+*/

@@ -1,3 +1,0 @@
--- A node's config, where several processes share a store.
-
-ALTER TABLE nodes ADD COLUMN digest TEXT NOT NULL DEFAULT '';
