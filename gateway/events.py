@@ -202,13 +202,6 @@ class ToolFinished(_Event):
     asks: bool = False
     """As in ToolStarted."""
 
-    @property
-    def ending(self) -> str:
-        """The way it ended, in a word or two."""
-        if self.stopped:
-            return f"stopped after {self.duration:.3g} s" if self.duration else "stopped"
-        return "failed" if self.failed else "done"
-
 
 @value
 class WorkHandedOff(_Event):
@@ -302,6 +295,11 @@ class InputSupported(_Event):
     by: str
     approved: int
     quorum: int
+
+    @property
+    def text(self) -> str:
+        """The event in words."""
+        return f"{self.by or 'Somebody'} approved: {self.approved} of {self.quorum} approvals."
 
 
 @value

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from adapters.terminal.text import one_line, shorten
+from adapters.terminal.text import shorten
+from gateway.render.sanitize import one_line
 
 if TYPE_CHECKING:
-    from adapters.terminal.model import ThreadModel
+    from gateway.picture import Picture
 
 LONG_TURN = 10.0
 """Seconds after which the end of a turn is worth a notice."""
@@ -30,18 +31,18 @@ class Attention:
     """Chooses notices for a person who looks elsewhere: one for each wait."""
 
     def __init__(self) -> None:
-        self._model: ThreadModel | None = None
+        self._model: Picture | None = None
         self._asked: set[str] = set()
         self._ended = 0.0
 
-    def notice(self, model: ThreadModel, *, now: float, loading: bool) -> str:
+    def notice(self, model: Picture, *, now: float, loading: bool) -> str:
         """A sentence for a new wait since the last look, or ""."""
         known = self._model is model and not loading
         new = [item for key, item in model.requests.items() if key not in self._asked]
-        ended = model.activity == "idle" and model.turn_started_at != self._ended
+        ended = model.activity == "idle" and model.turn.began_at != self._ended
         self._model, self._asked = model, set(model.requests)
         if model.activity == "idle":
-            self._ended = model.turn_started_at
+            self._ended = model.turn.began_at
         if not known:
             return ""
         if new:
@@ -49,9 +50,9 @@ class Attention:
             what = f"to run {item.tool}" if item.kind == "approval" else f"you: {item.prompt}"
             return f"{item.agent.name} asks {what}"
         title = f": {model.title}" if model.title else ""
-        if ended and model.failed:
+        if ended and model.turn.early:
             return f"The team did not finish{title}"
-        if ended and now - model.turn_started_at >= LONG_TURN:
+        if ended and now - model.turn.began_at >= LONG_TURN:
             return f"The team has finished{title}"
         return ""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 
-from adapters.terminal.items import AgentItem, Item
+from gateway.items import AgentItem, Item
 
 BLOCKS = ("fence", "code_block")
 

@@ -9,21 +9,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from adapters.terminal.deletions import Deletions
-from adapters.terminal.items import HumanItem
-from adapters.terminal.model import ThreadModel
-from adapters.terminal.text import one_line
 from gateway.base.suggest import no_such
 from gateway.client import Answer, ThreadInfo
 from gateway.errors import GatewayClosed, GatewayError, NotFound, OtherConfig, log_incident
-from gateway.events import Notice
-from gateway.render.sanitize import sanitize
+from gateway.items import HumanItem, NoticeItem
+from gateway.picture import Picture
+from gateway.render.sanitize import one_line, sanitize
 from gateway.values import config_name
 
 if TYPE_CHECKING:
-    from adapters.terminal.items import Level
     from adapters.terminal.key_guard import KeyClock
     from gateway.client import AnswerKind, ChoiceKind, Client, Receipt
-    from gateway.events import SessionEvent
+    from gateway.events import NoticeLevel, SessionEvent
+    from gateway.items import News
     from gateway.values import Origin
 
 T = TypeVar("T")
@@ -72,7 +70,7 @@ class Conversation:
     ) -> None:
         self.client = client
         self.deletions = Deletions(clock or asyncio.get_running_loop(), due)
-        self.model = ThreadModel()
+        self.model = Picture()
         self.thread: ThreadInfo | None = None
         self.outbox: list[Outgoing] = []
         """Messages that the thread does not tell of yet."""
@@ -91,7 +89,7 @@ class Conversation:
         """The person has agreed that the gateway has another config."""
         self._sending = asyncio.Lock()
 
-    def note(self, text: str, level: Level = "info") -> None:
+    def note(self, text: str, level: NoticeLevel = "info") -> None:
         """Add a line of the terminal's own to the transcript."""
         self.model.note(text, level)
         self._changed()
@@ -133,7 +131,7 @@ class Conversation:
     def open(self, thread: ThreadInfo | None, *, team: str = "") -> None:
         """Show a thread from its beginning, or an empty one for `team`."""
         self.thread, self._team = thread, team
-        self.model = ThreadModel()
+        self.model = Picture()
         self.outbox = []
         self.model.title = _clean(thread.title) if thread else ""
         self.trouble = ""
@@ -355,7 +353,7 @@ class Conversation:
             self.model.note(receipt.reply, command=command)
         return receipt
 
-    async def _receive_events(self, thread: str, model: ThreadModel) -> None:
+    async def _receive_events(self, thread: str, model: Picture) -> None:
         stream = self.client.events(thread, after=model.last_seq)
         async with aclosing(cast("AsyncGenerator[SessionEvent, None]", stream)) as events:
             taken = 0
@@ -364,11 +362,15 @@ class Conversation:
                 if model.apply(event):
                     self._drop_shown()
                     self._changed()
-                if isinstance(event, Notice) and not self.loading:
+                if not self.loading and any(_is_notice(item) for item in model.news):
                     await self._look_again(thread)
                 taken += 1
                 if taken % BREATH == 0:
                     await asyncio.sleep(0)
+
+
+def _is_notice(item: News) -> bool:
+    return isinstance(item, NoticeItem) and item.notice is not None
 
 
 def _clean(text: str) -> str:

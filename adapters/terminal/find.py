@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from adapters.terminal.items import (
+from gateway.items import (
     NOBODY,
     AgentItem,
     HandoffItem,
@@ -19,7 +19,7 @@ from adapters.terminal.items import (
     ThoughtItem,
     ToolItem,
 )
-from adapters.terminal.text import one_line
+from gateway.render.sanitize import one_line
 
 NOTHING = "Nothing was found."
 

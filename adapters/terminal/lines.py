@@ -3,7 +3,9 @@
 Only lines of our own begin at column 0: what anybody says goes on indented (`text.indented`).
 """
 
-from adapters.terminal.items import (
+from adapters.terminal.text import INDENT, first_lines, format_duration, shorten
+from gateway.events import BROKE_OFF, grant_word
+from gateway.items import (
     NOBODY,
     AgentItem,
     HandoffItem,
@@ -14,10 +16,9 @@ from adapters.terminal.items import (
     ThoughtItem,
     ToolItem,
 )
-from adapters.terminal.model import ThreadModel
-from adapters.terminal.text import INDENT, first_lines, format_duration, one_line, shorten
-from gateway.events import BROKE_OFF, grant_word
+from gateway.picture import Picture
 from gateway.render.arguments import plain_text
+from gateway.render.sanitize import one_line
 
 RECENT = 100
 """Items that may still change; what stands further up is printed and done with."""
@@ -28,7 +29,7 @@ WIDTH = 200
 class LineTranscript:
     """Turns each change of a model into lines."""
 
-    def __init__(self, model: ThreadModel) -> None:
+    def __init__(self, model: Picture) -> None:
         self._model = model
         self._seen: dict[str, Item] = {}
         self._printed: dict[str, str] = {}

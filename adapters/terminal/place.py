@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adapters.terminal.text import one_line
-from gateway.render.sanitize import sanitize
+from gateway.render.sanitize import one_line, sanitize
 from gateway.values import config_folder
 
 if TYPE_CHECKING:

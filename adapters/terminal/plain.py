@@ -22,11 +22,11 @@ from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
-    from adapters.terminal.items import RequestItem
     from adapters.terminal.lines import LineTranscript
-    from adapters.terminal.model import ThreadModel
     from adapters.terminal.settings import Settings
     from gateway.client import AnswerKind, Client, ThreadInfo
+    from gateway.items import RequestItem
+    from gateway.picture import Picture
 
 LISTED = 20
 TAIL = 10
@@ -132,7 +132,7 @@ class PlainChat:
         if conversation.model.requests and not self._interactive and not self._quitting:
             self._print_error("The team waits for your answer. Answer later in the same thread.")
             return ExitCode.WAITING
-        gave_up = self._sent and conversation.model.failed and not self._interactive
+        gave_up = self._sent and conversation.model.turn.early and not self._interactive
         return ExitCode.FAILED if self._failed or gave_up else ExitCode.DONE
 
     async def _call_off(self, conversation: Conversation) -> None:
@@ -216,11 +216,11 @@ class PlainChat:
 
     async def _send(self, conversation: Conversation, text: str) -> None:
         failed = conversation.model
-        tries_again, began = text == RETRY and failed.can_retry, failed.turn_started_at
+        tries_again, began = text == RETRY and failed.can_retry, failed.turn.began_at
         receipt = await conversation.send(text)
         self._sent, model = True, conversation.model
         if tries_again and (await conversation.client.thread(receipt.thread)).state == "working":
-            await self._wait_until(lambda: model.turn_started_at != began or not model.can_retry)
+            await self._wait_until(lambda: model.turn.began_at != began or not model.can_retry)
         waits = receipt.outcome in ("queued", "merged") and not self._interactive
         if waits or receipt.outcome == "turn":
             key = f"human-{receipt.inbox}"  # whoever is asked may have to answer first
@@ -380,7 +380,7 @@ class PlainChat:
             self.quit()
 
 
-def has_turn(model: ThreadModel) -> bool:
+def has_turn(model: Picture) -> bool:
     """True if the next line of a pipe is to be read."""
     return model.settled or model.held_up is not None
 

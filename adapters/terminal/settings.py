@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adapters.terminal.items import Level
     from adapters.terminal.key_guard import KeyClock
+    from gateway.events import NoticeLevel
     from gateway.values import Origin
 
 SECOND_PRESS = 2.0
@@ -48,8 +48,8 @@ class Settings:
     """The team of an empty thread to begin with."""
     first: str = ""
     """A message to send at once."""
-    notices: asyncio.Queue[tuple[str, Level]] = field(
-        default_factory=asyncio.Queue[tuple[str, "Level"]]
+    notices: asyncio.Queue[tuple[str, NoticeLevel]] = field(
+        default_factory=asyncio.Queue[tuple[str, "NoticeLevel"]]
     )
     """Lines for the transcript that come from no thread."""
     clock: KeyClock | None = None
@@ -64,6 +64,6 @@ class Settings:
     """Calls a person who looks elsewhere; by default the terminal does."""
     survive: Callable[[Exception], None] = do_nothing_about
 
-    def tell(self, text: str, level: Level) -> None:
+    def tell(self, text: str, level: NoticeLevel) -> None:
         """Show a line in the open transcript."""
         self.notices.put_nowait((text, level))

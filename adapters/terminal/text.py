@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from gateway.render.sanitize import sanitize
+from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
     from gateway.client import ThreadInfo
@@ -25,38 +24,6 @@ NARROWEST = 10
 _WORDS = re.compile(r" *[^ ]+| +")
 _TENTHS_BELOW = 10
 _SHORTEST = 0.05
-# What may begin something longer than one character: escapes, C1 controls, a carriage return.
-_INTRODUCER = re.compile("[\x1b\x80-\x9f\r]")
-
-
-class StreamSanitizer:
-    """Sanitises a text in pieces, independently of the cuts.
-
-    From a control character on, text is held back to the end of its line: a sequence must not be
-    judged by its first half.
-    """
-
-    def __init__(self) -> None:
-        self._held: list[str] = []
-
-    def feed(self, piece: str) -> str:
-        """Text that is safe to show now."""
-        if not self._held and not _INTRODUCER.search(piece):
-            return sanitize(piece)
-        lines = piece.split("\n")
-        shown: list[str] = []
-        for line in lines[:-1]:
-            shown.append(sanitize("".join([*self._held, line, "\n"])))
-            self._held.clear()
-        rest = lines[-1]
-        if not self._held:
-            introducer = _INTRODUCER.search(rest)
-            start = introducer.start() if introducer else len(rest)
-            shown.append(sanitize(rest[:start]))
-            rest = rest[start:]
-        if rest:
-            self._held.append(rest)
-        return "".join(shown)
 
 
 def drawable_length(text: str) -> int:
@@ -86,24 +53,6 @@ def _find_open_block(lines: list[str]) -> int:
         return start
     rows = takewhile(lambda line: line.lstrip().startswith("|"), reversed(lines))
     return len(lines) - sum(1 for _ in rows)
-
-
-def one_line_arguments(arguments: str) -> str:
-    """Arguments in one line; the result still needs sanitising."""
-    try:
-        parsed = json.loads(arguments)
-        if not isinstance(parsed, dict):
-            return one_line(arguments)
-        if len(parsed) == 1:
-            return one_line(str(next(iter(parsed.values()))))
-        return one_line("  ".join(f"{name}={value}" for name, value in parsed.items()))
-    except (ValueError, RecursionError):
-        return one_line(arguments)
-
-
-def one_line(text: str) -> str:
-    """The text with every run of white space as one space."""
-    return " ".join(text.split())
 
 
 def shorten(text: str, width: int) -> str:

@@ -7,10 +7,11 @@ The cost of every redraw follows the number of mounted widgets, so it is bounded
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adapters.terminal.items import HumanItem, Item, weight
+from gateway.items import AgentItem, HandoffItem, HumanItem, Item, NoticeItem
 
 TAIL_TURNS = 30
 TAIL_WEIGHT = 150
@@ -18,6 +19,7 @@ STEP_TURNS = 15
 STEP_WEIGHT = 75
 AROUND_WEIGHT = 30
 MOST_WEIGHT = 250
+_LIST_ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +86,23 @@ def _back(items: Sequence[Item], end: int, turns: int, most: int) -> int:
         most -= weight(items[start])
         turns -= isinstance(items[start], HumanItem)
     return start
+
+
+def is_shown_for(item: Item, agent: str) -> bool:
+    """True for the agent's items and for those to everybody."""
+    match item:
+        case HumanItem() | NoticeItem():
+            return True
+        case HandoffItem():
+            return agent in (item.agent.name, item.target.name)
+        case _:
+            return item.agent.name == agent
+
+
+def weight(item: Item) -> int:
+    """Approximate number of widgets for an item: Markdown mounts one per block."""
+    match item:
+        case AgentItem(text=text):
+            return 3 + text.count("\n\n") + 4 * len(_LIST_ITEM.findall(text)) + text.count("|")
+        case _:
+            return 1

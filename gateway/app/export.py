@@ -8,25 +8,20 @@ from typing import Any
 
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
-from gateway.events import (
-    BROKE_OFF,
-    HumanText,
-    InputRequested,
-    InputResolved,
-    InputSupported,
-    MessageFinished,
-    MessageJoined,
-    Notice,
-    SessionEvent,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-    TurnHeld,
-    TurnStarted,
-    WorkHandedOff,
-    dump_event,
+from gateway.events import BROKE_OFF, SessionEvent, dump_event
+from gateway.items import (
+    AgentItem,
+    HandoffItem,
+    HumanItem,
+    News,
+    NoticeItem,
+    RequestItem,
+    ToolItem,
+    TurnItem,
+    WaitItem,
 )
-from gateway.render.sanitize import sanitize
+from gateway.picture import Picture
+from gateway.render.sanitize import one_line, sanitize
 
 _PLACE = {"thread", "seq", "at", "turn", "kind"}
 
@@ -48,52 +43,49 @@ def markdown(
     if feedback:
         rated = ", ".join(f"{count} {word}" for word, count in sorted(feedback.items()))
         parts.append(f"Rated answers: {rated}")
+    picture = Picture()
     for event in events:
-        parts += _parts(event)
+        picture.apply(event)
+        for item in picture.news:
+            parts += _parts(item)
     return "\n\n".join(parts) + "\n"
 
 
-def _parts(event: SessionEvent) -> list[str]:
-    match event:
-        case TurnStarted():
-            return [part for message in event.messages for part in _human(message)]
-        case MessageJoined():
-            return _human(event.message)
-        case MessageFinished() if event.text:
-            end = [_quote(BROKE_OFF)] if event.broken else []
-            return [f"## {event.agent}", event.text, *end]
-        case ToolFinished():
-            ending = event.ending if event.failed else "answered"
-            return [_quote(f"{event.tool} {ending}:"), _fenced(event.result)]
+def _parts(item: News) -> list[str]:
+    match item:
+        case HumanItem():
+            return [f"## {item.author or 'user'}", item.text]
+        case AgentItem(open=False) if item.text:
+            end = [_quote(BROKE_OFF)] if item.broken else []
+            return [f"## {item.agent.name}", item.text, *end]
+        case ToolItem() if item.state != "running":
+            ending = "answered" if item.ending == "done" else item.ending
+            return [_quote(f"{item.tool} {ending}:"), _fenced(item.result)]
         case _:
-            line = _line(event)
+            line = _line(item)
             return [_quote(line)] if line else []
 
 
-def _line(event: SessionEvent) -> str:
+def _line(item: News) -> str:
     line = ""
-    match event:
-        case ToolStarted():
-            line = f"{event.agent} uses {event.tool}: {_one_line(event.arguments)}"
-        case WorkHandedOff():
-            line = f"{event.agent} hands off to {event.target}"
-        case InputRequested():
-            line = f"{event.agent or 'the team'} asks: {event.prompt}"
-        case InputResolved():
-            line = f"{event.by or 'nobody'}: {event.outcome}"
-        case InputSupported():
-            line = f"{event.by}: approved, {event.approved} of {event.quorum}"
-        case Notice() | TurnHeld():
-            line = event.text
-        case TurnFinished(outcome="failed" | "stopped" | "interrupted"):
-            line = f"the turn was {event.outcome}"
+    match item:
+        case ToolItem():
+            line = f"{item.agent.name} uses {item.tool}: {_arguments(item.written)}"
+        case HandoffItem():
+            line = f"{item.agent.name} hands off to {item.target.name}"
+        case RequestItem(outcome=""):
+            line = f"{item.agent.name or 'the team'} asks: {item.prompt}"
+        case RequestItem():
+            line = f"{item.by or 'nobody'}: {item.outcome}"
+        case NoticeItem():
+            line = item.told
+        case WaitItem(over=False, seconds=0):  # a limit holds the turn
+            line = item.text
+        case TurnItem(early=True):
+            line = f"the turn was {item.outcome}"
         case _:
             pass
     return line
-
-
-def _human(message: HumanText) -> list[str]:
-    return [f"## {message.author or 'user'}", message.text]
 
 
 def _quote(text: str) -> str:
@@ -108,11 +100,11 @@ def _fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def _one_line(arguments: str) -> str:
+def _arguments(arguments: str) -> str:
     try:
         return json.dumps(json.loads(arguments), ensure_ascii=False)
     except (ValueError, RecursionError):
-        return " ".join(arguments.split())
+        return one_line(arguments)
 
 
 class Replay:
@@ -145,5 +137,5 @@ def _fields(event: SessionEvent) -> str:
         for name, value in fields.items()
         if name not in _PLACE and value not in ("", [], None, False)
     )
-    text = " ".join(sanitize(said).split())
+    text = one_line(sanitize(said))
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "\u2026"

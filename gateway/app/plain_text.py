@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from gateway.events import BROKE_OFF, MessageFinished, SessionEvent, TextDelta
-
-
-@dataclass(slots=True)
-class _Message:
-    agent: str
-    text: str = ""
-    written: str = ""
-    finished: bool = False
+from gateway.events import BROKE_OFF
+from gateway.items import AgentItem, News
 
 
 class PlainText:
-    """Text to append, made of events.
+    """Text to append, made of news.
 
     Messages stand one after the other, as they began.
 
@@ -26,58 +17,50 @@ class PlainText:
 
     def __init__(self, *, names: bool) -> None:
         self._names = names
-        self._messages: dict[str, _Message] = {}
+        self._messages: dict[str, AgentItem] = {}
+        self._written = ""
+        """Text of the first of these that is written."""
         self._first = True
 
     @property
     def mid_message(self) -> bool:
         """True if the text ends in the middle of a message."""
-        return any(message.written for message in self._messages.values())
+        return bool(self._written)
 
-    def append(self, event: SessionEvent) -> str:
-        """The text that the event adds."""
-        match event:
-            case TextDelta(thought=False):
-                message = self._message(event.message, event.agent)
-                message.text = event.text if event.replace else message.text + event.text
-            case MessageFinished():
-                message = self._message(event.message, event.agent)
-                end = f"\n{BROKE_OFF}" if event.broken else ""
-                message.text, message.finished = f"{event.text}{end}", True
-            case _:
-                return ""
+    def append(self, item: News) -> str:
+        """The text that the news add."""
+        if not isinstance(item, AgentItem) or item.thought:
+            return ""
+        self._messages[item.key] = item
         return self._flush()
 
     def close(self) -> str:
-        """The end of the text, once no more events come."""
-        for message in self._messages.values():
-            message.finished = True
-        return self._flush()
+        """The end of the text, once no more news come."""
+        return self._flush(ended=True)
 
-    def _message(self, name: str, agent: str) -> _Message:
-        return self._messages.setdefault(name, _Message(agent))
-
-    def _flush(self) -> str:
+    def _flush(self, *, ended: bool = False) -> str:
         pieces: list[str] = []
         while self._messages:
-            name, message = next(iter(self._messages.items()))
+            key, message = next(iter(self._messages.items()))
             pieces.append(self._continue(message))
-            if not message.finished:
+            if message.open and not ended:
                 break
-            del self._messages[name]
-            if message.written and not message.written.endswith("\n"):
+            del self._messages[key]
+            if self._written and not self._written.endswith("\n"):
                 pieces.append("\n")
+            self._written = ""
         return "".join(pieces)
 
-    def _continue(self, message: _Message) -> str:
+    def _continue(self, message: AgentItem) -> str:
         """The rest of the message, beyond what the text has."""
-        written, message.written = message.written, message.text or message.written
-        if written and message.written.startswith(written):
-            return message.written[len(written) :]
-        if not message.written:
+        text = f"{message.text}\n{BROKE_OFF}" if message.broken else message.text
+        written, self._written = self._written, text or self._written
+        if written and self._written.startswith(written):
+            return self._written[len(written) :]
+        if not self._written:
             return ""
         # It begins, or another text stands there now: what was written can't be taken back.
-        return self._heading(message.agent, mid_line=bool(written)) + message.written
+        return self._heading(message.agent.name, mid_line=bool(written)) + self._written
 
     def _heading(self, agent: str, *, mid_line: bool) -> str:
         gap = "\n\n" if mid_line else "" if self._first else "\n"

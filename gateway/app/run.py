@@ -13,17 +13,9 @@ from gateway.app.run_output import Output
 from gateway.base.exit_codes import ExitCode
 from gateway.client import Answer, Client, Receipt, SentFile, ThreadInfo, no_answer
 from gateway.errors import GatewayClosed, GatewayError, NotFound
-from gateway.events import (
-    InputRequested,
-    InputResolved,
-    MessageJoined,
-    Notice,
-    SessionEvent,
-    SpeakerStarted,
-    TurnFinished,
-    TurnStarted,
-    WorkHandedOff,
-)
+from gateway.events import InputRequested, SessionEvent
+from gateway.items import HandoffItem, HumanItem, NoticeItem, RequestItem, TurnItem
+from gateway.picture import Picture
 from gateway.render.sanitize import sanitize
 from gateway.values import begun_with
 
@@ -105,10 +97,8 @@ class _Run:
     err: TextIO
     asker: Asker | None
     where_to_answer: str
-    open: dict[str, InputRequested] = field(default_factory=dict)
+    picture: Picture = field(default_factory=Picture)
     answered: set[str] = field(default_factory=set)
-    handed: WorkHandedOff | None = None
-    """The team's last word, by which it handed the work to people."""
     failure_shown: bool = False
     """True once `err` says what went wrong."""
 
@@ -123,98 +113,83 @@ class _Run:
             case "refused" | "offered":  # said now, so never from before a loss
                 self._say(f"parley: {receipt.reply}")
                 return ExitCode.FAILED
-            case "queued" if self.open and not await self._ask():
+            case "queued" if self.picture.requests and not await self._ask():
                 return ExitCode.WAITING
             case "turn" | "queued" | "answer" | "merged":
                 return await self._follow(receipt)
 
     async def _remember_requests(self) -> None:
         """Requests of the thread from before this run."""
+        before = Picture()
         async with aclosing(self._events(0)) as events:
             async for event in events:
-                self._note_request(event)
+                before.apply(event)
                 if event.seq >= self.thread.last_seq:
-                    return
+                    break
+        self.picture.requests.update(before.requests)
 
     async def _follow(self, receipt: Receipt) -> ExitCode:
         mine = receipt.outcome != "queued"
         async with aclosing(self._events(self.thread.last_seq)) as events:
             async for event in events:
-                await self._show(event)
-                match event:
-                    case TurnStarted():
-                        mine = mine or any(each.inbox == receipt.inbox for each in event.messages)
-                    case MessageJoined(message=joined):
-                        mine = mine or joined.inbox == receipt.inbox
-                    case Notice(level="error"):
-                        self.failure_shown = True
-                    case TurnFinished(outcome="waiting"):
-                        self.output.pause()
-                        if not await self._ask():
-                            return ExitCode.WAITING
-                    case WorkHandedOff(to_people=True):
-                        self.handed = event
-                    case SpeakerStarted():
-                        self.handed = None
-                    case TurnFinished(outcome="done") if mine and self.handed:
-                        self.output.pause()
-                        if (back := await self._give_back(self.handed)) is None:
-                            return ExitCode.WAITING
-                        receipt, mine = back, back.outcome != "queued"
-                    case TurnFinished() if mine:
-                        self.output.pause()
-                        return self._end(event)
-                    case _:
-                        pass
+                self.picture.apply(event)
+                self.output.show(event, self.picture)
+                for item in self.picture.news:
+                    match item:
+                        case HumanItem(inbox=inbox):
+                            mine = mine or inbox == receipt.inbox
+                        case NoticeItem(level="error"):
+                            self.failure_shown = True
+                        case RequestItem(awaited=True, outcome="", asked=asked) if asked:
+                            self.output.pause()
+                            await self._ask_within(asked)
+                        case TurnItem(outcome="waiting"):
+                            self.output.pause()
+                            if not await self._ask():
+                                return ExitCode.WAITING
+                        case TurnItem(outcome="done") if mine and self.picture.handed:
+                            self.output.pause()
+                            if (back := await self._give_back(self.picture.handed)) is None:
+                                return ExitCode.WAITING
+                            receipt, mine = back, back.outcome != "queued"
+                        case TurnItem() if mine and item.outcome:
+                            self.output.pause()
+                            return self._end(item)
+                        case _:
+                            pass
         raise GatewayClosed("The gateway stopped before the answer was complete.")
-
-    async def _show(self, event: SessionEvent) -> None:
-        self.output.show(event)
-        self._note_request(event)
-        if isinstance(event, InputRequested) and event.awaited:
-            self.output.pause()
-            await self._ask_within(event)
 
     def _events(self, after: int) -> AsyncGenerator[SessionEvent]:
         events = self.client.events(self.thread.id, after=after)
         return cast("AsyncGenerator[SessionEvent]", events)
 
-    def _note_request(self, event: SessionEvent) -> None:
-        match event:
-            case InputRequested():
-                self.open[event.request] = event
-            case InputResolved():
-                self.open.pop(event.request, None)
-            case _:
-                pass
-
     async def _ask(self) -> bool:
         """Get the open requests answered; False if nobody does."""
-        for request in list(self.open.values()):
-            if request.request in self.answered:
+        for request in list(self.picture.requests.values()):
+            if request.asked is None or request.request in self.answered:
                 continue  # the event that says so is still to come
-            if (answer := await self._answer_of(request)) is None:
+            if (answer := await self._answer_of(request.asked)) is None:
                 return False
-            self.answered.add(request.request)
-            if refused := await self.client.answer(request.request, answer):
-                self._say(f"parley: {refused}")
+            await self._give(request.asked, answer)
         return True
 
     async def _ask_within(self, request: InputRequested) -> None:
         """Get a question answered while its call waits."""
         answer = await self._answer_of(request, _CALLED_OFF) or no_answer(request.request_kind)
+        await self._give(request, answer)
+
+    async def _give(self, request: InputRequested, answer: Answer) -> None:
         self.answered.add(request.request)
         if refused := await self.client.answer(request.request, answer):
             self._say(f"parley: {refused}")
 
-    async def _give_back(self, handed: WorkHandedOff) -> Receipt | None:
+    async def _give_back(self, handed: HandoffItem) -> Receipt | None:
         """Send a person's answer to a hand-off; None if nobody answers."""
-        self.handed = None
         asked = InputRequested(
             thread=self.thread.id,
             request="",
             request_kind="text",
-            agent=handed.agent,
+            agent=handed.agent.name,
             prompt=handed.text or "over to you",
         )
         if (answer := await self._answer_of(asked)) is None:
@@ -233,12 +208,12 @@ class _Run:
         self._say(f"{question(request)}parley: {without or self.where_to_answer}")
         return None
 
-    def _end(self, event: TurnFinished) -> ExitCode:
-        if event.outcome == "done":
+    def _end(self, turn: TurnItem) -> ExitCode:
+        if turn.outcome == "done":
             self.output.finish()
             return ExitCode.DONE
         if not self.failure_shown:
-            self._say(f"parley: {event.reason or f'the turn was {event.outcome}'}")
+            self._say(f"parley: {turn.reason or f'the turn was {turn.outcome}'}")
         return ExitCode.FAILED
 
     def _say(self, text: str) -> None:

@@ -7,22 +7,19 @@ from typing import Literal, Protocol, TextIO, TypeAlias
 
 from gateway.app.plain_text import PlainText
 from gateway.base.redaction import REDACTION
-from gateway.events import (
-    InputRequested,
-    MessageFinished,
-    ModelSilent,
-    Notice,
-    SessionEvent,
-    SpeakerStarted,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-    TurnHeld,
-    TurnStarted,
-    Usage,
-    dump_event,
+from gateway.events import SessionEvent, dump_event
+from gateway.items import (
+    AgentItem,
+    News,
+    NoticeItem,
+    RequestItem,
+    SpeakerItem,
+    ToolItem,
+    TurnItem,
+    WaitItem,
 )
-from gateway.render.sanitize import sanitize, sanitize_json
+from gateway.picture import Picture
+from gateway.render.sanitize import one_line, sanitize, sanitize_json
 
 OutputStyle: TypeAlias = Literal["text", "final", "json"]
 """All agents' texts as they are written, the answer alone, or every event."""
@@ -34,10 +31,10 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 class Output(Protocol):
-    """Where the events of a run go. Each method may raise BrokenPipeError."""
+    """Where a run is shown. Each method may raise BrokenPipeError."""
 
-    def show(self, event: SessionEvent) -> None:
-        """Write what the event has to say."""
+    def show(self, event: SessionEvent, picture: Picture) -> None:
+        """Write the newest event, which the picture knows."""
         ...
 
     def pause(self) -> None:
@@ -55,7 +52,7 @@ class JsonOutput:
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
-    def show(self, event: SessionEvent) -> None:
+    def show(self, event: SessionEvent, picture: Picture) -> None:
         """Write the event."""
         line = sanitize_json(REDACTION.known(dump_event(event).decode()))
         self._out.write(f"{line}\n")
@@ -76,12 +73,12 @@ class TextOutput:
         self._text = PlainText(names=names)
         self._remarks = _Remarks(err, verbose=verbose)
 
-    def show(self, event: SessionEvent) -> None:
+    def show(self, event: SessionEvent, picture: Picture) -> None:
         """Write what the event adds."""
-        if text := self._text.append(event):
+        if text := "".join(map(self._text.append, picture.news)):
             self._remarks.clear()
             self._write(text)
-        self._remarks.show(event, mid_message=self._text.mid_message)
+        self._remarks.show(picture, mid_message=self._text.mid_message)
 
     def pause(self) -> None:
         """End the text."""
@@ -92,7 +89,7 @@ class TextOutput:
         """Nothing: the text is complete."""
 
     def _write(self, text: str) -> None:
-        self._out.write(sanitize(text))
+        self._out.write(text)
         self._out.flush()
 
 
@@ -104,16 +101,17 @@ class FinalOutput:
         self._last = ""
         self._remarks = _Remarks(err, verbose=verbose)
 
-    def show(self, event: SessionEvent) -> None:
+    def show(self, event: SessionEvent, picture: Picture) -> None:
         """Keep the message, and write remarks."""
-        match event:
-            case TurnStarted(messages=(_, *_)):  # a turn before it was somebody else's
-                self._last = ""
-            case MessageFinished(text=text, broken=False) if text.strip():
-                self._last = text
-            case _:
-                pass
-        self._remarks.show(event, mid_message=False)
+        for item in picture.news:
+            match item:
+                case TurnItem(messages=(_, *_), outcome=""):  # one before it was somebody else's
+                    self._last = ""
+                case AgentItem(text=text, open=False, broken=False) if text.strip():
+                    self._last = text
+                case _:
+                    pass
+        self._remarks.show(picture, mid_message=False)
 
     def pause(self) -> None:
         """Leave the terminal."""
@@ -122,7 +120,7 @@ class FinalOutput:
     def finish(self) -> None:
         """Write the answer."""
         if self._last:
-            self._out.write(f"{sanitize(self._last).rstrip()}\n")
+            self._out.write(f"{self._last.rstrip()}\n")
             self._out.flush()
 
 
@@ -137,59 +135,49 @@ class _Remarks:
         self._err = err
         self._verbose = verbose
         self._progress = Progress(err)
-        self._used = [0, 0]
+        self._used = (0, 0)
 
-    def show(self, event: SessionEvent, *, mid_message: bool) -> None:
-        match event:
-            case ModelSilent(over=True) | TurnHeld(limit=""):
-                self.clear()
-            case ModelSilent() | TurnHeld():
-                self._progress.show(event.text)
-            case Notice(level="info") if not self._verbose:
-                self._progress.note(event.text)
-            case Notice():
-                self.clear()
-                incident = f" (parley log {event.incident})" if event.incident else ""
-                told = sanitize(event.for_operator or event.text)
-                self._err.write(f"parley: {told}{incident}\n")
-            case SpeakerStarted() | ToolStarted() | ToolFinished() | Usage() if self._verbose:
-                self._tell(event)
-            case SpeakerStarted() | ToolStarted() if not mid_message:
-                self._progress.show(_doing(event))
-            case TurnFinished():
-                self.clear()
-                self._tell_usage()
-            case InputRequested():
-                self.clear()
-            case _:
-                pass
+    def show(self, picture: Picture, *, mid_message: bool) -> None:
+        for item in picture.news:
+            self._show(item, mid_message=mid_message)
+            if isinstance(item, TurnItem) and item.outcome:
+                self._tell_usage(picture.prompt_tokens, picture.completion_tokens)
 
     def clear(self) -> None:
         """Show no progress."""
         self._progress.clear()
 
-    def _tell(self, event: SpeakerStarted | ToolStarted | ToolFinished | Usage) -> None:
-        match event:
-            case Usage():
-                self._used[0] += event.prompt_tokens
-                self._used[1] += event.completion_tokens
-                return
-            case SpeakerStarted():
-                said = f"{event.agent}{f' ({event.model})' if event.model else ''}"
-            case ToolStarted():
-                said = f"{event.agent}: {event.tool} {event.arguments}"
-            case ToolFinished():
-                how = event.ending if event.stopped else f"{event.ending} in {event.duration:.1f} s"
-                said = f"{event.agent}: {event.tool} {how}: {event.result}"
-        self._line(said)
+    def _show(self, item: News, *, mid_message: bool) -> None:
+        match item:
+            case WaitItem(over=False):
+                self._progress.show(item.text)
+            case NoticeItem(notice=None):
+                pass
+            case NoticeItem(level="info") if not self._verbose:
+                self._progress.note(item.told)
+            case NoticeItem(incident=incident):
+                self.clear()
+                log = f" (parley log {incident})" if incident else ""
+                self._err.write(f"parley: {item.text}{log}\n")
+            case SpeakerItem() | ToolItem() if self._verbose:
+                self._line(_told(item))
+            case SpeakerItem() | ToolItem(state="running") if not mid_message:
+                self._progress.show(f"{_doing(item)} ...")
+            case WaitItem() | RequestItem(outcome=""):
+                self.clear()
+            case TurnItem() if item.outcome:
+                self.clear()
+            case _:
+                pass
 
-    def _tell_usage(self) -> None:
-        if any(self._used):
-            self._line(f"{self._used[0]:,} tokens in, {self._used[1]:,} tokens out")
-            self._used = [0, 0]
+    def _tell_usage(self, prompt: int, completion: int) -> None:
+        used, self._used = self._used, (prompt, completion)
+        if self._verbose and used != self._used:
+            told = f"{prompt - used[0]:,} tokens in, {completion - used[1]:,} tokens out"
+            self._line(told)
 
     def _line(self, text: str) -> None:
-        shown = " ".join(sanitize(REDACTION.known(text)).split())
+        shown = one_line(sanitize(REDACTION.known(text)))
         short = f"{shown[:LONGEST]}..." if len(shown) > LONGEST else shown
         self._err.write(f"parley: {short}\n")
         self._err.flush()
@@ -206,7 +194,7 @@ class Progress:
     def show(self, text: str) -> None:
         """Show the text instead of what was shown."""
         if self._on:
-            self._err.write(f"{_CLEAR_LINE}{_one_line(text)}")
+            self._err.write(f"{_CLEAR_LINE}{_cut(text)}")
             self._err.flush()
             self._shown = True
 
@@ -225,14 +213,23 @@ class Progress:
             self._shown = False
 
 
-def _doing(event: SpeakerStarted | ToolStarted) -> str:
-    match event:
-        case SpeakerStarted():
-            return f"{event.agent}{f' ({event.model})' if event.model else ''} ..."
-        case ToolStarted():
-            return f"{event.agent}: {event.tool} ..."
+def _doing(item: SpeakerItem | ToolItem) -> str:
+    name = item.agent.name
+    if isinstance(item, ToolItem):
+        return f"{name}: {item.tool}"
+    return f"{name} ({item.model})" if item.model else name
 
 
-def _one_line(text: str) -> str:
+def _told(item: SpeakerItem | ToolItem) -> str:
+    doing = _doing(item)
+    if isinstance(item, SpeakerItem):
+        return doing
+    if item.state == "running":
+        return f"{doing} {item.written}"
+    how = item.ending if item.state == "stopped" else f"{item.ending} in {item.duration:.1f} s"
+    return f"{doing} {how}: {item.result}"
+
+
+def _cut(text: str) -> str:
     """The text cut to one line, which can be cleared."""
-    return " ".join(sanitize(text).split())[:70]
+    return one_line(sanitize(text))[:70]

@@ -56,6 +56,7 @@ class SpeechItem:
     seq: int
     asker: str
     agent: str
+    text: str = ""
     growing: bool = True
     resuming: bool = False
     interrupted: bool = False
@@ -63,24 +64,11 @@ class SpeechItem:
     whole: bool = False
     acts: dict[str, Activity] = field(default_factory=dict[str, Activity])
     leaves: list[Activity] = field(default_factory=list[Activity])
-    _pieces: list[str] = field(default_factory=list[str])
-
-    @property
-    def text(self) -> str:
-        """All of it so far."""
-        self._pieces = ["".join(self._pieces)]
-        return self._pieces[0]
 
     @property
     def activity(self) -> tuple[Activity, ...]:
         """All that it did."""
         return (*self.acts.values(), *self.leaves)
-
-    def say(self, text: str, *, replace: bool) -> None:
-        """Add to the text, or let another one stand there."""
-        if replace:
-            self._pieces.clear()
-        self._pieces.append(text)
 
     def forget_running(self) -> None:
         """Tell nothing of calls that have not ended."""

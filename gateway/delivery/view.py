@@ -1,4 +1,4 @@
-"""View of a thread's events as items, in order. Pure.
+"""View of a thread's picture as messages on a platform. Pure.
 
 Each agent that says something has one message, sealed when it is finished. A tool call is told in
 the message that its agent is about to write, a hand-off in that of the agent who hands over, or
@@ -7,35 +7,26 @@ else in the last one, or where there is none, in the next one.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
-from gateway.events import (
-    FileMade,
-    HumanText,
-    InputReminded,
-    InputRequested,
-    InputResolved,
-    InputSupported,
-    MessageFinished,
-    MessageJoined,
-    ModelSilent,
-    Notice,
-    SessionEvent,
-    SpeakerStarted,
-    TextDelta,
-    ThreadRenamed,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-    TurnHeld,
-    TurnStarted,
-    WorkHandedOff,
+from gateway.events import Notice, SessionEvent
+from gateway.items import (
+    AgentItem,
+    HandoffItem,
+    HumanItem,
+    News,
+    NoticeItem,
+    RequestItem,
+    SpeakerItem,
+    ToolItem,
+    TurnItem,
+    WaitItem,
 )
+from gateway.picture import HOLD, Picture
 from gateway.render.sanitize import label
-from gateway.surface import Activity, BusyState, Line
+from gateway.surface import Activity, ActivityStatus, BusyState, Line
 
 MOST_FILES = 10
 """Files of one message: Discord takes no more."""
@@ -47,10 +38,16 @@ LONG = 120.0
 
 ELSEWHERE = 600
 """Characters of a message that is shown where it was not written."""
+_STATUS: Mapping[str, ActivityStatus] = {
+    "stopped": "stopped",
+    "unknown": "unknown",
+    "failed": "failed",
+    "denied": "failed",
+}
 
 
 class ThreadView:
-    """The items made of the events since a point between two turns.
+    """Items of the events since `told`, a point between two turns.
 
     `muted`: nothing can be written there until a person writes there again. `away` are further
     places for approvals. People whose id does not begin with `people` are elsewhere. The files of
@@ -66,27 +63,17 @@ class ThreadView:
         away: Collection[ConversationKey] = (),
         file_bytes: int = 10_000_000,
         doubtful: int = 0,
+        told: int = 0,
     ) -> None:
+        self.picture = Picture(told)
         self.items: list[Item] = []
-        self.seq = 0
-        self.renamed: ThreadRenamed | None = None
-        """The newest title, None if it is not new."""
         self.busy: BusyState | None = None
         """The team's activity; None while nothing says so."""
         self.muted = muted
         self._people = people
         self._away = tuple(away)
-        self._asker = ""
-        self._asked_at = 0.0
         self.unseen_since = 0.0
         """When a message was accepted that no text has answered so far; 0 without one."""
-        self._turning = False
-        self._resumed = False
-        self._failure_told = False
-        self._told = ""
-        """The newest notice of the turn."""
-        self._silent: ModelSilent | None = None
-        """A silence that is not known to be over."""
         self._silence: LineItem | None = None
         """The line about a model that says nothing."""
         self._hold: LineItem | None = None
@@ -109,35 +96,33 @@ class ThreadView:
         """Hand-offs before anybody has said anything, with who handed over."""
 
     @property
+    def seq(self) -> int:
+        """The newest event."""
+        return self.picture.last_seq
+
+    @property
     def resting(self) -> bool:
         """The team does nothing."""
-        return not self._turning
+        return self.picture.turn.outcome != ""
 
     @property
     def asker(self) -> str:
         """Whose message the team works on (Author.id)."""
-        return self._asker
+        return self.picture.turn.asker
 
     def apply(self, event: SessionEvent) -> None:
         """Let an event change what is to stand there."""
-        if event.seq:
-            self.seq = event.seq
-        if not isinstance(event, FileMade):
+        self.picture.apply(event)
+        news = self.picture.news
+        if not any(isinstance(item, NoticeItem) and item.path for item in news):
             self._close_files()
-        self._unmute(event)
-        self._withdraw_offers(event)
-        match event:
-            case TurnStarted():
-                self._begin(event)
-            case TurnFinished():
-                self._end(event)
-            case ThreadRenamed():
-                self.renamed = event
-            case _ if not self.muted:
-                self._show(event)
-            case _:
-                pass
-        if event.seq and not self._turning:
+        for item in news:
+            self._withdraw_offers(item)
+            if isinstance(item, TurnItem):
+                self._begin(item) if item.outcome == "" else self._end(item)
+            elif not self.muted:
+                self._show(item)
+        if event.seq and self.resting:
             self._rests.append(event.seq)
 
     def forget_before(self, seq: int | None) -> int:
@@ -160,17 +145,21 @@ class ThreadView:
 
     def recall(self, event: SessionEvent) -> None:
         """Know an offer again that stands there from before."""
-        if isinstance(event, Notice) and (line := _notice_line(event)).command:
-            self._offers.append(_own_line(event, line))
-        if isinstance(event, TurnHeld):
-            self._hold = _own_line(event, Line(text=event.text), passing=True)
+        then = Picture()
+        then.apply(event)
+        for item in then.news:
+            if isinstance(item, NoticeItem) and item.notice:
+                if (line := _notice_line(item.notice)).command:
+                    self._offers.append(_own_line(event.seq, line))
+            elif isinstance(item, WaitItem) and item.key == HOLD:
+                self._hold = _own_line(event.seq, Line(text=item.text), passing=True)
 
     def mute(self) -> None:
         """Tell nothing more until a person writes there again."""
         self.muted = True
         self.items.clear()
         self._forget_turn()
-        self._silent = self._silence = self._hold = None
+        self._silence = self._hold = None
         self._cards.clear()
         self._offers.clear()
 
@@ -179,64 +168,55 @@ class ThreadView:
         added = LineItem(id=id, seq=item.seq, asker=item.asker, line=line)
         self.items.insert(self.items.index(item) + 1, added)
 
-    def _unmute(self, event: SessionEvent) -> None:
-        if isinstance(event, TurnStarted) and event.messages and not event.resumed:
-            self.muted = False
-
-    def _withdraw_offers(self, event: SessionEvent) -> None:
+    def _withdraw_offers(self, news: News) -> None:
         """Withdraw buttons for what was done or can no longer be."""
-        over = _commands_over(event)
-        for item in [each for each in self._offers if each.line.command in over]:
+        over = _command_over(news)
+        for item in [each for each in self._offers if over and each.line.command == over]:
             item.outdated = True
             self._offers.remove(item)
             self._add_again(item)
 
-    def _begin(self, event: TurnStarted) -> None:
+    def _begin(self, turn: TurnItem) -> None:
+        if turn.messages and not turn.resumed:
+            self.muted = False
         self._end_hold()
-        self._turning, self._resumed, self._failure_told = True, event.resumed, False
-        self._told = ""
-        self._asker, self._asked_at = event.asker, event.asked_at or event.at
-        self.unseen_since = 0.0 if event.resumed else self._asked_at
+        self.unseen_since = 0.0 if turn.resumed else turn.asked_at
         self.busy = None if self.muted else "working"
-        if not self.muted and not self._here((event.asker,)):
-            self._repeat(event)  # people here have not seen it
+        if not self.muted and not self._here((turn.asker,)):
+            self._repeat(turn)  # people here have not seen it
         for item in self.items:
             if isinstance(item, SpeechItem) and item.growing and item.text:
                 item.resuming = item.interrupted = True
 
-    def _repeat(self, event: TurnStarted) -> None:
-        for message in event.messages:
+    def _repeat(self, turn: TurnItem) -> None:
+        for message in turn.messages:
             said = label(f"{message.author} wrote elsewhere: {message.text}", ELSEWHERE)
-            self._add_line(f"q:{event.seq}:{message.inbox}", Line(text=said))
+            self._add_line(f"q:{self.seq}:{message.inbox}", Line(text=said))
 
-    def _end(self, event: TurnFinished) -> None:
+    def _end(self, turn: TurnItem) -> None:
         self._end_hold()  # one that was stopped before it began
-        self._turning = False
         if self._leading:  # to the user, with nothing said
-            self._add_speech(self._leading[-1][0], f"h:{event.seq}")
+            self._add_speech(self._leading[-1][0], f"h:{self.seq}")
         for item in self.items:
             if isinstance(item, SpeechItem):
                 item.growing = False
-                item.whole &= event.outcome != "stopped"  # maybe in the midst of it
-                if event.outcome == "waiting":
+                item.whole &= turn.outcome != "stopped"  # maybe in the midst of it
+                if turn.outcome == "waiting":
                     item.forget_running()  # who is asked sees a card, and what came of it later
         self._forget_turn()
-        if self._silent is not None:  # it said something, or was stopped, just before
-            self._note_silence(replace(self._silent, over=True))
         if self.muted:
             return
-        self.busy = "waiting" if event.outcome == "waiting" else "idle"
-        late = event.at - self._asked_at > LONG
-        mentions = self._here((self._asker,)) if late and self._asker else ()
-        told = self._failure_told or (event.outcome == "stopped" and event.reason == self._told)
-        line = _end_line(event, told=told, mentions=mentions)
+        self.busy = "waiting" if turn.outcome == "waiting" else "idle"
+        late = turn.ended_at - turn.asked_at > LONG
+        line = _end_line(turn, self._here((turn.asker,)) if late and turn.asker else ())
         if line is not None:
-            self._add_line(f"n:{event.seq}", line)
+            self._add_line(f"n:{self.seq}", line)
 
     def _here(self, people: Collection[str]) -> tuple[str, ...]:
         return tuple(person for person in people if person.startswith(self._people))
 
     def _forget_turn(self) -> None:
+        self.picture.forget_items()
         self._current.clear()
         self._of_message.clear()
         self._of_call.clear()
@@ -244,65 +224,59 @@ class ThreadView:
         self._last = None
         self._maker = ""
 
-    def _show(self, event: SessionEvent) -> None:
-        match event:
-            case TextDelta():
-                self._grow(event)
-            case MessageFinished():
-                item = self._speech(event.agent, event.message)
-                item.say(event.text, replace=True)
-                item.growing = item.resuming = False
-                item.broken, item.whole = event.broken, not event.broken
-                self._current.pop(event.agent, None)
-            case SpeakerStarted():
-                self._start(event.agent)
-            case ToolStarted(asks=True) | ToolFinished(asks=True):
-                self._maker = event.agent  # its card tells of it
-            case ToolStarted():
-                self._maker = event.agent
-                self._of_call[event.call] = item = self._acting(event.agent, f"a:{event.call}")
-                item.act(event.call, event.tool, "running")
-            case ToolFinished():
-                self._finish_call(event)
-            case WorkHandedOff():
-                self._hand_off(event)
+    def _show(self, item: News) -> None:
+        match item:
+            case AgentItem(open=True):
+                self._grow(item)
+            case AgentItem():
+                speech = self._speech(item)
+                speech.text, speech.growing, speech.resuming = item.text, False, False
+                speech.broken, speech.whole = item.broken, not item.broken
+                self._current.pop(item.agent.name, None)
+            case SpeakerItem():
+                self._start(item.agent.name)
+            case ToolItem(asks=True):
+                self._maker = item.agent.name  # its card tells of it
+            case ToolItem(state="running"):
+                self._maker = item.agent.name
+                self._of_call[item.key] = speech = self._acting(item, "a")
+                speech.act(item.key, item.tool, "running")
+            case ToolItem():
+                self._finish_call(item)
+            case HandoffItem():
+                self._hand_off(item)
             case _:
-                self._show_apart(event)
+                self._show_apart(item)
 
-    def _show_apart(self, event: SessionEvent) -> None:
-        """Add an event that gets a message of its own."""
-        match event:
-            case InputRequested():
-                self._ask(event)
-            case InputResolved():
-                self._settle(event)
-            case InputSupported():
-                count = f"{event.approved} of {event.quorum} approvals"
-                self._add_news(event, Line(text=f"{event.by or 'Somebody'} approved: {count}."))
-            case InputReminded():
-                self._add_news(event, Line(text=event.text, mentions=self._here(event.mentions)))
-            case Notice():
-                self._failure_told = self._failure_told or event.level == "error"
-                self._told = event.text
-                item = self._add_line(f"n:{event.seq}", _notice_line(event))
-                if item.line.command:
-                    self._offers.append(item)
-            case FileMade():
-                self._add_file(event)
-            case ModelSilent():
-                self._note_silence(event)
-            case TurnHeld(limit=""):
+    def _show_apart(self, item: News) -> None:
+        """Add what gets a message of its own."""
+        match item:
+            case RequestItem(outcome=""):
+                self._ask(item)
+            case RequestItem():
+                self._settle(item)
+            case NoticeItem(request=request) if request:
+                self._add_news(item)
+            case NoticeItem(path=path) if path:
+                self._add_file(item)
+            case NoticeItem(notice=notice) if notice:
+                line = self._add_line(f"n:{self.seq}", _notice_line(notice))
+                if line.line.command:
+                    self._offers.append(line)
+            case WaitItem() if item.key != HOLD:
+                self._note_silence(item)
+            case WaitItem(over=True):
                 self._end_hold()
-            case TurnHeld():
-                self._note_hold(event)
+            case WaitItem():
+                self._note_hold(item)
             case _:
                 pass
 
-    def _note_hold(self, event: TurnHeld) -> None:
+    def _note_hold(self, wait: WaitItem) -> None:
         """Say what holds the next turn, in one line."""
-        line = Line(text=event.text)
+        line = Line(text=wait.text)
         if self._hold is None:
-            self._hold = _own_line(event, line, passing=True)
+            self._hold = _own_line(self.seq, line, passing=True)
         elif self._hold.line != line:
             self._hold.line, self._hold.changed = line, True
         self._add_again(self._hold)
@@ -318,39 +292,38 @@ class ThreadView:
         if line not in self.items:
             self._add(line)
 
-    def _note_silence(self, event: ModelSilent) -> None:
+    def _note_silence(self, wait: WaitItem) -> None:
         """Change the status, and later a line with a way out."""
-        self.busy = "working" if event.over else "silent"
-        self._silent = None if event.over else event
-        if event.seconds < SILENCE_TOLD:
+        self.busy = "working" if wait.over else "silent"
+        if wait.seconds < SILENCE_TOLD:
             return
-        way_out = Line(text=event.text, command="/stop", label="Stop")
-        line = Line(text=event.text) if event.over else way_out
+        way_out = Line(text=wait.text, command="/stop", label="Stop")
+        line = Line(text=wait.text) if wait.over else way_out
         if self._silence is None:
-            self._silence = self._add_line(f"n:{event.seq}", line)
+            self._silence = self._add_line(f"n:{self.seq}", line)
             self._offers.append(self._silence)
         if self._silence.line != line:
             self._silence.line, self._silence.changed = line, True
-        if event.over:
+        if wait.over:
             if self._silence in self._offers:
                 self._offers.remove(self._silence)
             self._silence = None
 
-    def _add_file(self, event: FileMade) -> None:
+    def _add_file(self, file: NoticeItem) -> None:
         """Add a file to those before it, if they fit together."""
         made = self._made
-        if made and len(made.paths) < MOST_FILES and made.size + event.size <= self._file_bytes:
-            made.paths.append(event.path)
-            made.size += event.size
+        if made and len(made.paths) < MOST_FILES and made.size + file.size <= self._file_bytes:
+            made.paths.append(file.path)
+            made.size += file.size
             return
         self._close_files()
         self._made = FileItem(
-            id=f"f:{event.seq}",
-            seq=event.seq,
-            asker=self._asker,
+            id=f"f:{self.seq}",
+            seq=self.seq,
+            asker=self.asker,
             agent=self._maker or (self._last.agent if self._last else ""),
-            paths=[event.path],
-            size=event.size,
+            paths=[file.path],
+            size=file.size,
         )
         self._add(self._made)
 
@@ -365,22 +338,23 @@ class ThreadView:
     def _add_line(
         self, id: str, line: Line, *, place: ConversationKey | None = None, below: str = ""
     ) -> LineItem:
-        asker = self._asker
+        asker = self.asker
         item = LineItem(id=id, seq=self.seq, asker=asker, line=line, place=place, below=below)
         self._add(item)
         return item
 
-    def _add_news(self, event: InputSupported | InputReminded, line: Line) -> None:
+    def _add_news(self, news: NoticeItem) -> None:
         """Add news about a request, wherever it is shown."""
-        self._add_line(f"n:{event.seq}", line)
+        line, id = Line(text=news.text, mentions=self._here(news.mentions)), f"n:{self.seq}"
+        self._add_line(id, line)
         for place in self._away:
-            below = card_id(event.request, place)
-            self._add_line(f"n:{event.seq}:{place}", line, place=place, below=below)
+            below = card_id(news.request, place)
+            self._add_line(f"{id}:{place}", line, place=place, below=below)
 
     def _add_speech(self, agent: str, id: str) -> SpeechItem:
         if 0 < self._doubtful < self.seq:
             id = f"{id}:{self._doubtful}"
-        item = SpeechItem(id=id, seq=self.seq, asker=self._asker, agent=agent)
+        item = SpeechItem(id=id, seq=self.seq, asker=self.asker, agent=agent)
         item.acts.update((act.id, act) for _, act in self._leading)
         self._leading.clear()
         self._add(item)
@@ -397,76 +371,77 @@ class ThreadView:
     def _speaks(self, item: SpeechItem) -> bool:
         return any(item is begun for begun in self._of_message.values())
 
-    def _grow(self, delta: TextDelta) -> None:
-        known = delta.message in self._of_message
-        item = self._speech(delta.agent, delta.message)
-        item.say(delta.text, replace=delta.replace)
+    def _grow(self, message: AgentItem) -> None:
+        known, turn = message.key in self._of_message, self.picture.turn
+        item = self._speech(message)
+        item.text = message.text
         item.broken = item.whole = False
         # What a resumed turn is known to have shown before stands until it is said anew.
-        item.resuming = not known and delta.replace and self._resumed
+        item.resuming = not known and message.anew and turn.resumed
         item.interrupted = item.interrupted or item.resuming
-        item.growing = self._turning  # a turn that waits grows nothing
+        item.growing = not self.resting  # a turn that waits grows nothing
 
-    def _speech(self, agent: str, message: str) -> SpeechItem:
+    def _speech(self, message: AgentItem) -> SpeechItem:
         """The item of this message: its own, or its calls' item."""
-        if (item := self._of_message.get(message)) is not None:
+        if (item := self._of_message.get(message.key)) is not None:
             return item
+        agent = message.agent.name
         item = self._current.get(agent)
         if item is None or self._speaks(item):
-            item = self._current[agent] = self._add_speech(agent, f"m:{message}")
-        self._of_message[message] = item
+            item = self._current[agent] = self._add_speech(agent, f"m:{message.key}")
+        self._of_message[message.key] = item
         return item
 
-    def _acting(self, agent: str, id: str) -> SpeechItem:
-        """The item of an agent's tool call, made with `id` if new."""
+    def _acting(self, call: ToolItem, prefix: str) -> SpeechItem:
+        """The item of an agent's tool call."""
+        agent = call.agent.name
         if agent not in self._current:
-            self._current[agent] = self._add_speech(agent, id)
+            self._current[agent] = self._add_speech(agent, f"{prefix}:{call.key}")
         return self._current[agent]
 
-    def _finish_call(self, event: ToolFinished) -> None:
+    def _finish_call(self, call: ToolItem) -> None:
         # A call that was asked about is told anew: its card stands between.
-        item = self._of_call.get(event.call) or self._acting(event.agent, f"r:{event.call}")
-        if event.stopped:
-            item.act(event.call, event.tool, "stopped", event.ending)
-            return
-        status = "unknown" if event.unknown else "failed" if event.failed else "done"
-        item.act(event.call, event.tool, status)
+        item = self._of_call.get(call.key) or self._acting(call, "r")
+        detail = call.ending if call.state == "stopped" else ""
+        item.act(call.key, call.tool, _STATUS.get(call.state, "done"), detail)
 
-    def _hand_off(self, event: WorkHandedOff) -> None:
-        item = self._current.pop(event.agent, None) or self._last
-        own = item is not None and item.agent == event.agent
-        title = event.target if own else f"{event.agent} \u2192 {event.target}"
+    def _hand_off(self, work: HandoffItem) -> None:
+        agent, target = work.agent.name, work.target.name
+        item = self._current.pop(agent, None) or self._last
+        own = item is not None and item.agent == agent
+        title = target if own else f"{agent} \u2192 {target}"
         behind = item is not None
-        told = Activity(id=f"h:{event.seq}", kind="handoff", title=title, after=behind)
+        told = Activity(id=f"h:{self.seq}", kind="handoff", title=title, after=behind)
         if item is None:
-            self._leading.append((event.agent, told))
+            self._leading.append((agent, told))
             return
         item.leaves.append(told)
         if own:
             item.growing = False
 
-    def _ask(self, event: InputRequested) -> None:
-        if (asking := self._of_call.pop(event.call, None)) is not None:
-            asking.acts.pop(event.call, None)  # the card tells of it
-        if (current := self._current.pop(event.agent, None)) is not None:
+    def _ask(self, item: RequestItem) -> None:
+        if item.asked is None:
+            return
+        if (asking := self._of_call.pop(item.asked.call, None)) is not None:
+            asking.acts.pop(item.asked.call, None)  # the card tells of it
+        if (current := self._current.pop(item.agent.name, None)) is not None:
             current.growing = False
-        approval = event.request_kind == "approval"
-        for place in (None, *(self._away if approval else ())):
-            self._add_card(event.request, place).request = event
+        for place in (None, *(self._away if item.kind == "approval" else ())):
+            self._add_card(item.request, place).request = item.asked
 
-    def _settle(self, event: InputResolved) -> None:
-        cards = self._cards.pop(event.request, None)
+    def _settle(self, item: RequestItem) -> None:
+        cards = self._cards.pop(item.request, None)
         if cards is None:  # it was asked before the events that this view has seen
-            cards = [self._add_card(event.request, place) for place in (None, *self._away)]
-            self._cards.pop(event.request)
+            cards = [self._add_card(item.request, place) for place in (None, *self._away)]
+            self._cards.pop(item.request)
         for card in cards:
-            card.outcome, card.by = event.outcome, event.by
+            card.outcome, card.by = item.outcome, item.by
 
     def _add_card(self, request: str, place: ConversationKey | None) -> CardItem:
         card = CardItem(
             id=card_id(request, place),
             seq=self.seq,
-            asker=self._asker,
+            asker=self.asker,
             request_id=request,
             place=place,
         )
@@ -475,10 +450,9 @@ class ThreadView:
         return card
 
 
-def _own_line(event: SessionEvent, line: Line, *, passing: bool = False) -> LineItem:
+def _own_line(seq: int, line: Line, *, passing: bool = False) -> LineItem:
     """A line that tells of this event alone."""
-    id = f"n:{event.seq}"
-    return LineItem(id=id, seq=event.seq, asker="", line=line, passing=passing)
+    return LineItem(id=f"n:{seq}", seq=seq, asker="", line=line, passing=passing)
 
 
 def card_id(request: str, place: ConversationKey | None) -> str:
@@ -486,23 +460,19 @@ def card_id(request: str, place: ConversationKey | None) -> str:
     return f"c:{request}" if place is None else f"c:{request}:{place}"
 
 
-def _commands_over(event: SessionEvent) -> Collection[str]:
-    """Commands that the event outdates."""
-    match event:
-        case TurnStarted(messages=messages):
-            return {"/retry", *map(_again, messages)}
-        case MessageJoined(message=message):
-            return {_again(message)}
-        case TurnFinished():
-            return {"/stop"}
-        case Notice(over=over):
-            return {over} - {""}
+def _command_over(item: News) -> str:
+    """The command that the news outdates, if any."""
+    match item:
+        case TurnItem(outcome=""):
+            return "/retry"
+        case TurnItem():
+            return "/stop"
+        case HumanItem(again=again):
+            return f"/again {again}"
+        case NoticeItem(notice=notice) if notice:
+            return notice.over
         case _:
-            return ()
-
-
-def _again(message: HumanText) -> str:
-    return f"/again {message.again}"
+            return ""
 
 
 def _notice_line(event: Notice) -> Line:
@@ -512,21 +482,17 @@ def _notice_line(event: Notice) -> Line:
     return Line(text=text, level=event.level, command="/retry", label="Try again")
 
 
-def _end_line(event: TurnFinished, *, told: bool, mentions: tuple[str, ...]) -> Line | None:
+def _end_line(turn: TurnItem, mentions: tuple[str, ...]) -> Line | None:
     """The line that ends a turn; None for nothing."""
-    match event.outcome:
-        case "waiting":
-            return None
+    match turn.outcome:
         case "stopped":
-            why = f": {event.reason}" if event.reason not in ("", "stopped") and not told else ""
+            why = f": {turn.reason}" if turn.reason not in ("", "stopped") and not turn.told else ""
             return Line(text=f"Stopped{why}".rstrip(".") + ".", mentions=mentions)
-        case "failed" | "interrupted" if not told:
-            return Line(text=event.reason or "The turn failed.", level="error", mentions=mentions)
-        case "failed" | "interrupted":
-            return (
-                Line(text="The answer ends here.", level="error", mentions=mentions)
-                if mentions
-                else None
-            )
-        case "done":
-            return Line(text="Done.", mentions=mentions) if mentions else None
+        case "failed" | "interrupted" if not turn.told:
+            return Line(text=turn.reason or "The turn failed.", level="error", mentions=mentions)
+        case "failed" | "interrupted" if mentions:
+            return Line(text="The answer ends here.", level="error", mentions=mentions)
+        case "done" if mentions:
+            return Line(text="Done.", mentions=mentions)
+        case _:
+            return None

@@ -40,7 +40,7 @@ from gateway.delivery.sender import (
 )
 from gateway.delivery.view import ThreadView
 from gateway.errors import GatewayClosed, NotFound
-from gateway.events import InputRequested
+from gateway.items import RequestItem, is_growing
 from gateway.outbox import Delivery, DeliveryHost, OutboxRow, PartResult
 from gateway.render.sanitize import label
 from gateway.sessions.tracing import TRACES, DeliveryTrace
@@ -139,8 +139,9 @@ class Writer:
             away=away,
             file_bytes=self._surface.limits.file,
             doubtful=delivery.doubtful,
+            told=delivery.told,
         )
-        self._view.seq = self._told = delivery.told
+        self._told = delivery.told
         self._last = delivery.last
         await self._recall_offers(delivery)
         self._gone = bool(delivery.gone)
@@ -166,17 +167,23 @@ class Writer:
             async with aclosing(self._host.events(self._home.thread, after=after)) as events:
                 async for event in events:
                     self._view.apply(event)
-                    if self._view.muted and isinstance(event, InputRequested) and event.awaited:
-                        await self._host.close_unshown(self._home.thread, event.request)
+                    if self._view.muted:
+                        await self._close_unshown()
                     if self._trace is not None and (event.turn or self._view.resting):
                         self._trace.note(event.seq, event.turn)
                     self._changed.set()
-                    if event.kind != "text_delta":
+                    if not all(map(is_growing, self._view.picture.news)):
                         self._urgent.set()
         finally:
             self._over = True
             self._changed.set()
             self._urgent.set()
+
+    async def _close_unshown(self) -> None:
+        """Close a question that its call waits for and nobody sees."""
+        for item in self._view.picture.news:
+            if isinstance(item, RequestItem) and item.awaited and not item.outcome:
+                await self._host.close_unshown(self._home.thread, item.request)
 
     async def _write(self) -> None:
         while not self._over:
@@ -199,17 +206,13 @@ class Writer:
         return Place(key=elsewhere or self._home.key, thread=self._home.thread, asker=asker)
 
     async def _show_title(self) -> None:
-        renamed = self._view.renamed
-        if (
-            renamed is None
-            or renamed.title in ("", self._renamed)
-            or not isinstance(self._surface, RenameSurface)
-        ):
+        picture = self._view.picture
+        if picture.title in ("", self._renamed) or not isinstance(self._surface, RenameSurface):
             return
-        self._renamed = renamed.title
+        self._renamed = picture.title
         place = self._place(None, self._view.asker)
-        title = label(renamed.title, TITLE)
-        await self._surface.rename(place, title, given=renamed.given)
+        title = label(picture.title, TITLE)
+        await self._surface.rename(place, title, given=picture.titled)
 
     async def _rest(self) -> bool:
         """Note how far all is delivered; True if nothing is left."""

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, TypeAlias, cast
 
 from gateway.render.mixed_words import mixed_words
-from gateway.render.sanitize import visible
+from gateway.render.sanitize import one_line, visible
 from gateway.values import ArgumentDiff, Folders, value
 
 Kind: TypeAlias = Literal["value", "text", "diff", "note"]
@@ -297,3 +297,17 @@ def _pairs(text: str) -> Any:
 
 def _indent(text: str) -> list[str]:
     return [f"{INDENT}{line}" for line in text.removesuffix("\n").split("\n")]
+
+
+def one_line_arguments(arguments: str) -> str:
+    """Arguments in one line; the result still needs sanitising."""
+    try:
+        parsed = json.loads(arguments)
+        if not isinstance(parsed, dict):
+            return one_line(arguments)
+        fields = cast("dict[str, Any]", parsed)
+        if len(fields) == 1:
+            return one_line(str(next(iter(fields.values()))))
+        return one_line("  ".join(f"{name}={value}" for name, value in fields.items()))
+    except (ValueError, RecursionError):
+        return one_line(arguments)

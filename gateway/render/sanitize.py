@@ -34,6 +34,9 @@ _NOTHING = re.compile(f"[{IGNORABLE}{BLANK}]")
 _MOST_MARKS = 2
 """Combining marks that are drawn on one letter."""
 
+# What may begin something longer than one character: escapes, C1 controls, a carriage return.
+_INTRODUCER = re.compile("[\x1b\x80-\x9f\r]")
+
 AT = "\uff20"
 """Looks like the at sign, and is none to a platform."""
 
@@ -59,11 +62,46 @@ def sanitize(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text)
 
 
+def one_line(text: str) -> str:
+    """The text with every run of white space as one space."""
+    return " ".join(text.split())
+
+
 def sanitize_json(text: str) -> str:
     """The same JSON, with characters beyond ASCII as numbers where needed."""
     if sanitize(text) == text:
         return text
     return _BEYOND_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+class StreamSanitizer:
+    """Sanitises a text in pieces, independently of the cuts.
+
+    From a control character on, text is held back to the end of its line: a sequence must not be
+    judged by its first half.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+
+    def feed(self, piece: str) -> str:
+        """Text that is safe to show now."""
+        if not self._held and not _INTRODUCER.search(piece):
+            return sanitize(piece)
+        lines = piece.split("\n")
+        shown: list[str] = []
+        for line in lines[:-1]:
+            shown.append(sanitize("".join([*self._held, line, "\n"])))
+            self._held.clear()
+        rest = lines[-1]
+        if not self._held:
+            introducer = _INTRODUCER.search(rest)
+            start = introducer.start() if introducer else len(rest)
+            shown.append(sanitize(rest[:start]))
+            rest = rest[start:]
+        if rest:
+            self._held.append(rest)
+        return "".join(shown)
 
 
 def visible(text: str) -> str:

@@ -16,7 +16,7 @@ from adapters.discord.inbound.parse_messages import BotIdentity, in_words, parse
 from adapters.discord.outbound.tables import render_tables
 from adapters.slack.connection.payload import as_command, asks_for_help, mentioned, plain
 from adapters.slack.outbound import text as slack_text
-from adapters.terminal.text import StreamSanitizer, drawable_length
+from adapters.terminal.text import drawable_length
 from gateway.base.redaction import Redaction
 from gateway.config.expressions import ExpressionError, parse
 from gateway.content.task import quote_block, without_imitations
@@ -26,6 +26,7 @@ from gateway.inbound.commands import parse_command
 from gateway.render import markdown, sanitize
 from gateway.render.formulas import plain_formula
 from gateway.render.links import dead_links
+from gateway.render.sanitize import StreamSanitizer
 from gateway.render.split import split, with_closed_fence
 from teams.agents._code_run import find_code_blocks
 from teams.agents.file_surfer._viewer import find_page

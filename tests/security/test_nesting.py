@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from adapters.terminal.text import one_line_arguments
 from gateway.events import ToolFinished, TurnFinished
 from gateway.registry import ToolRule
-from gateway.render.arguments import read_arguments
+from gateway.render.arguments import one_line_arguments, read_arguments
 from teams.base import ToolCall
 from tests.gateway.scripted import ScriptedTeams, calls, of, opened, solo, turn
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from adapters.terminal.widgets.composer import Composer, Purpose
 
 if TYPE_CHECKING:
-    from adapters.terminal.items import RequestItem
     from adapters.terminal.key_guard import KeyClock, TypingGuard
     from adapters.terminal.widgets.request_card import RequestCard
+    from gateway.items import RequestItem
 
 
 class AnswerFocus:

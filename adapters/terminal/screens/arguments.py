@@ -18,7 +18,7 @@ from adapters.terminal.widgets.arguments import IN_LINE, ArgumentText, heading, 
 from adapters.terminal.widgets.overlay import Overlay
 
 if TYPE_CHECKING:
-    from adapters.terminal.items import RequestItem
+    from gateway.items import RequestItem
 
 MOST_FOUND = 10_000
 KEYS = "esc back   / search   n next   N previous   up, down, pgup, pgdn scroll"

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from adapters.terminal.conversation import Conversation
-    from adapters.terminal.model import ThreadModel
     from adapters.terminal.screens.arguments import ArgumentsScreen
     from adapters.terminal.screens.searches import Searches
     from adapters.terminal.settings import Settings
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from adapters.terminal.widgets.search_bar import SearchBar
     from adapters.terminal.widgets.thread_list import ThreadList
     from gateway.client import AnswerKind, Client
+    from gateway.picture import Picture
 
 SIDE_REFRESH = 10.0
 MOST_REFRESH_WAIT = 0.5
@@ -398,7 +398,7 @@ class ChatScreen(LateClicks[None]):
             self._arguments = arguments.ArgumentsScreen(event.item)
             self.app.push_screen(self._arguments, lambda _: self._guard.note_focus())
 
-    def _close_arguments(self, model: ThreadModel) -> None:
+    def _close_arguments(self, model: Picture) -> None:
         """Close the arguments of a request that somebody else has decided."""
         shown = self._arguments
         if shown is not None and shown.is_active and shown.request not in model.requests:

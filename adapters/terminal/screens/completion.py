@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from adapters.terminal.commands import Value
 from adapters.terminal.errors import notify_errors
-from adapters.terminal.text import format_age, one_line, thread_title
-from gateway.render.sanitize import sanitize
+from adapters.terminal.text import format_age, thread_title
+from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
     from textual.screen import Screen

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.key_guard import KeyClock, Timer
-    from adapters.terminal.model import ThreadModel
     from adapters.terminal.widgets.composer import Composer
+    from gateway.picture import Picture
 
 SOON = 0.3
 """Seconds of typing that a kill may cost."""
@@ -27,7 +27,7 @@ class DraftKeeper:
         self._folder = folder
         self._drafts: Drafts | None = None
         self._thread = ""
-        self._model: ThreadModel | None = None
+        self._model: Picture | None = None
         self._due: Timer | None = None
 
     def changed(self) -> None:

@@ -10,17 +10,17 @@ from textual.selection import Selection
 from textual.widgets import Static
 
 from adapters.terminal.find import ThreadSearch, result_line
-from adapters.terminal.items import ToolItem
 from adapters.terminal.widgets.columns import READABLE
 from adapters.terminal.widgets.entries import Card, ToolEntry
+from gateway.items import ToolItem
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from adapters.terminal.items import Item
     from adapters.terminal.screens.thread_view import ThreadView
     from adapters.terminal.widgets.entries import Entry
     from adapters.terminal.widgets.search_bar import FindBar
+    from gateway.items import Item
 
 ABOVE = 3
 """Lines that stay in sight above what was found."""

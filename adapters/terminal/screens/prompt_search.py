@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adapters.terminal.find import NOTHING, Walk
-from adapters.terminal.text import one_line
-from gateway.render.sanitize import sanitize
+from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.history import History

@@ -21,9 +21,9 @@ from adapters.terminal.widgets.team_panel import TeamPanel
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
-    from adapters.terminal.items import Item
-    from adapters.terminal.model import ThreadModel
     from adapters.terminal.widgets.transcript import Transcript
+    from gateway.items import Item
+    from gateway.picture import Picture
 
 SECOND_PRESS = 1.0
 """Seconds in which a second esc stops the team."""
@@ -52,7 +52,7 @@ class ThreadView:
         self.items: list[Item] = []
         """Everything that the transcript shows, mounted or not."""
         self._now = now
-        self._drawn: tuple[ThreadModel, str] | None = None
+        self._drawn: tuple[Picture, str] | None = None
 
     def hold(self, text: str) -> None:
         """Show a message that the gateway is not there for yet."""
@@ -73,7 +73,7 @@ class ThreadView:
         self.transcript = Transcript()
         await self.place.mount(self.transcript)
 
-    def reset_for(self, model: ThreadModel) -> bool:
+    def reset_for(self, model: Picture) -> bool:
         """Forget what belongs to the thread drawn last; True for another one."""
         another = self._drawn is None or self._drawn[0] is not model
         if another:
@@ -93,7 +93,7 @@ class ThreadView:
         if idle:  # else it waits, which is shown above the composer
             items += [each.item for each in outbox]
         if self.only:
-            from adapters.terminal.items import is_shown_for  # not at the start
+            from adapters.terminal.window import is_shown_for  # not at the start
 
             items = [item for item in items if is_shown_for(item, self.only)]
         self.items = items

@@ -13,11 +13,11 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from adapters.terminal.text import SENDING, format_duration, format_tokens, one_line, shorten
-from gateway.render.sanitize import sanitize
+from adapters.terminal.text import SENDING, format_duration, format_tokens, shorten
+from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
-    from adapters.terminal.model import AgentState, ThreadModel
+    from gateway.picture import AgentState, Picture
 
 MUTED = "$muted"
 SHOWN_QUEUED = 3
@@ -110,7 +110,7 @@ class HeadBar(Horizontal):
         yield self._title
         yield self._team
 
-    def show(self, model: ThreadModel, team: Iterable[str], *, only: str, place: str) -> None:
+    def show(self, model: Picture, team: Iterable[str], *, only: str, place: str) -> None:
         """Draw the agents who spoke, or the team; `only` is the filter.
 
         `place` is where else the thread is shown.
@@ -203,9 +203,9 @@ class StatusBar(Horizontal):
         """Say that the last turn failed."""
         self._show(("failed", "$error"), ("F5 try again", MUTED), ("F1 help", MUTED))
 
-    def show_working(self, model: ThreadModel, now: float, *, stopping: bool, armed: bool) -> None:
+    def show_working(self, model: Picture, now: float, *, stopping: bool, armed: bool) -> None:
         """Say that the team works; `armed`: one more esc stops it."""
-        worked = format_duration(max(0.0, now - model.turn_started_at))
+        worked = format_duration(max(0.0, now - model.turn.began_at))
         hint = "stopping…" if stopping else "esc again to stop" if armed else "esc esc stop"
         self._show(
             (f"working {worked}  {model.silence}".rstrip(), "$primary"),

@@ -15,24 +15,24 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from adapters.terminal.items import (
+from adapters.terminal.text import SENDING, drawable_length, first_lines, format_duration
+from adapters.terminal.widgets.columns import Column
+from adapters.terminal.widgets.markdown import ReplyMarkdown
+from gateway.events import BROKE_OFF, NoticeLevel
+from gateway.items import (
     NOBODY,
     Agent,
     AgentItem,
     HandoffItem,
     HumanItem,
     Item,
-    Level,
     NoticeItem,
     RequestItem,
     ThoughtItem,
     ToolItem,
     ToolState,
 )
-from adapters.terminal.text import SENDING, drawable_length, first_lines, format_duration, one_line
-from adapters.terminal.widgets.columns import Column
-from adapters.terminal.widgets.markdown import ReplyMarkdown
-from gateway.events import BROKE_OFF
+from gateway.render.sanitize import one_line
 
 CARD_LINES = 20
 TAIL_LINES = 8
@@ -49,7 +49,7 @@ STATES: dict[ToolState, tuple[str, str, str]] = {
 }
 """Marks, colours and words of tool calls' states."""
 FAILURES = ("failed", "unknown")
-NOTICES: dict[Level, tuple[str, str]] = {
+NOTICES: dict[NoticeLevel, tuple[str, str]] = {
     "info": ("· ", MUTED),
     "warning": ("! ", "$warning"),
     "error": ("✗ ", "$error"),

@@ -17,9 +17,9 @@ from adapters.terminal.key_guard import SECOND_THOUGHT, KeyClock, TypingGuard
 from adapters.terminal.widgets.arguments import card_widgets
 
 if TYPE_CHECKING:
-    from adapters.terminal.items import RequestItem
     from adapters.terminal.key_guard import Timer
     from gateway.client import AnswerKind
+    from gateway.items import RequestItem
 
 KEYS: dict[str, AnswerKind] = {
     "y": "approve",

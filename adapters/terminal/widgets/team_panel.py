@@ -11,7 +11,7 @@ from textual.widgets import Static
 from adapters.terminal.text import format_tokens
 
 if TYPE_CHECKING:
-    from adapters.terminal.model import AgentState
+    from gateway.picture import AgentState
 
 MUTED = "$muted"
 NOT_YET = "not asked yet"

@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from adapters.terminal.items import Item
 from adapters.terminal.widgets.entries import Entry, entry_for, show_item
 from adapters.terminal.window import Window
+from gateway.items import Item
 
 if TYPE_CHECKING:
     from textual.layout import DockArrangeResult, Layout

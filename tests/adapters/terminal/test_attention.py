@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from adapters.terminal.attention import MOST, Attention, sequence
-from adapters.terminal.model import ThreadModel
 from gateway import events
+from gateway.picture import Picture
 from tests.adapters.terminal.running import approval, asked, ended
+from tests.fakes.news import apply_all
 from tests.fakes.pty_process import PtyProcess
 
 STARTED = 1000.0
@@ -17,13 +18,13 @@ class Thread:
     """A thread, and what its notices say."""
 
     def __init__(self) -> None:
-        self.model = ThreadModel()
+        self.model = Picture()
         self.model.title = "Plums"
         self.attention = Attention()
         self.at(STARTED)
 
     def at(self, now: float, *happened: events.SessionEvent) -> str:
-        self.model.apply_all(happened)
+        apply_all(self.model, happened)
         return self.attention.notice(self.model, now=now, loading=False)
 
 
@@ -51,8 +52,8 @@ def test_the_end_of_a_long_turn_and_each_failure_is_told_once():
 
 
 def test_what_was_there_before_is_no_news():
-    attention, model = Attention(), ThreadModel()
-    model.apply_all([started(), approval("coder", "r1", "shell")])
+    attention, model = Attention(), Picture()
+    apply_all(model, [started(), approval("coder", "r1", "shell")])
     assert attention.notice(model, now=STARTED, loading=False) == ""
     model.apply(ended("failed"))
     assert attention.notice(model, now=STARTED + 99, loading=True) == ""

@@ -275,7 +275,7 @@ def test_the_composer_is_painted_first_and_no_import_holds_it_up_later(tmp_path:
         assert terminal.ended() == 0
     imported = json.loads(out.read_text())
     heavy = {"gateway.events", "gateway.client", "openai", "pydantic", "aiosqlite", "markdown_it"}
-    slow = {"adapters.terminal.items", "gateway.app.trust", "secrets"}
+    slow = {"gateway.items", "gateway.app.trust", "secrets"}
     assert not (heavy | slow) & set(imported["painted"])
     roots = {name.partition(".")[0] for name in imported["on the loop"]}
     assert roots <= {"concurrent", "importlib"}

@@ -1,7 +1,7 @@
 """Code blocks are what was written, newest first."""
 
 from adapters.terminal.code_blocks import newest_blocks
-from adapters.terminal.items import Agent, AgentItem, HumanItem
+from gateway.items import Agent, AgentItem, HumanItem
 
 TEXT = """First:
 

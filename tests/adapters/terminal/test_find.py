@@ -1,8 +1,8 @@
 """Words are found in all of a thread, folded or not."""
 
 from adapters.terminal.find import ThreadSearch, Walk, found_lines, result_line
-from adapters.terminal.items import Agent, AgentItem, HumanItem, Item, ThoughtItem, ToolItem
 from adapters.terminal.widgets.entries import CARD_LINES
+from gateway.items import Agent, AgentItem, HumanItem, Item, ThoughtItem, ToolItem
 
 HELPER = Agent(name="helper")
 

@@ -15,15 +15,14 @@ from typing import Any
 
 import pytest
 
-from adapters.terminal.items import Level
 from adapters.terminal.lines import LineTranscript
-from adapters.terminal.model import ThreadModel
 from adapters.terminal.plain import PlainChat, parse_answer
 from adapters.terminal.settings import Settings
 from gateway import events
 from gateway.client import Answer, Choice, Receipt, SentFile
 from gateway.errors import StoreFull
-from gateway.events import BROKE_OFF
+from gateway.events import BROKE_OFF, NoticeLevel
+from gateway.picture import Picture
 from tests.adapters.terminal.running import (
     approval,
     asked,
@@ -35,6 +34,7 @@ from tests.adapters.terminal.running import (
     said,
     speaker,
 )
+from tests.fakes.news import apply_all
 from tests.fakes.scripted_client import ScriptedClient
 
 UNUSED = Path("unused")
@@ -91,7 +91,7 @@ async def test_a_first_message_comes_before_the_lines_of_a_pipe():
 
 
 async def test_a_line_from_no_thread_is_printed_once():
-    notices: asyncio.Queue[tuple[str, Level]] = asyncio.Queue()
+    notices: asyncio.Queue[tuple[str, NoticeLevel]] = asyncio.Queue()
     notices.put_nowait(("config.toml changed", "info"))
     code, out, _ = await chat(Team([ended()]), first="go", new=True, notices=notices)
     assert (code, out.splitlines()) == (0, ["note: config.toml changed", "you: go"])
@@ -230,9 +230,9 @@ def test_what_is_no_number_of_a_choice_is_an_answer_of_its_own(typed: str, expec
 
 
 def item_of(event: events.SessionEvent):
-    from adapters.terminal.model import ThreadModel
+    from gateway.picture import Picture
 
-    model = ThreadModel()
+    model = Picture()
     model.apply(event)
     return model.requests["r"]
 
@@ -469,15 +469,15 @@ async def test_an_unknown_team_is_refused_before_a_thread_is_made():
 
 
 def test_all_of_a_retried_answer_is_printed_below_the_half_that_broke_off():
-    model = ThreadModel()
+    model = Picture()
     lines = LineTranscript(model)
     half, whole = "Half an \nanswer", "All of \nthe answer"
-    model.apply_all([began("go"), delta("ann", "m", half)])
+    apply_all(model, [began("go"), delta("ann", "m", half)])
     printed = lines.new_lines()
     broken = replace(said("ann", "m", half), broken=True)
-    model.apply_all([broken, ended("failed", "cut"), replace(began(), resumed=True)])
+    apply_all(model, [broken, ended("failed", "cut"), replace(began(), resumed=True)])
     printed += lines.new_lines()
-    model.apply_all([delta("ann", "m", whole), said("ann", "m", whole), ended()])
+    apply_all(model, [delta("ann", "m", whole), said("ann", "m", whole), ended()])
     printed += lines.new_lines()
     text = "\n".join(printed)
     assert text.index("answer") < text.index(BROKE_OFF) < text.index("failed: cut")

@@ -9,26 +9,11 @@ from adapters.terminal.text import (
     format_age,
     format_duration,
     format_tokens,
-    one_line_arguments,
     shorten,
 )
 
 ROWS = "".join(f"line {number}\n" for number in range(MOST_LINES + 50))
 TABLE = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (MOST_LINES + 50)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
-        ('{"command": "ls  -la\\nrm"}', "ls -la rm"),
-        ('{"a": 1, "b": "x"}', "a=1 b=x"),
-        ("{}", ""),
-        ("not json\n", "not json"),
-        ("[1]", "[1]"),
-    ],
-)
-def test_arguments_in_a_row(arguments: str, shown: str):
-    assert one_line_arguments(arguments) == shown
 
 
 @pytest.mark.parametrize(

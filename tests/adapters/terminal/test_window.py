@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.terminal.items import Agent, AgentItem, HumanItem, Item, weight
-from adapters.terminal.window import MOST_WEIGHT, TAIL_TURNS, TAIL_WEIGHT, Window
+from adapters.terminal.window import MOST_WEIGHT, TAIL_TURNS, TAIL_WEIGHT, Window, weight
+from gateway.items import Agent, AgentItem, HumanItem, Item
 
 HEAVIEST = 3 + 40
 

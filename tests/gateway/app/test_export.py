@@ -40,7 +40,7 @@ code
 > desk asks: Delete it?
 > Really?
 
-> Ann: approved, 1 of 2
+> Ann approved: 1 of 2 approvals.
 
 > Bob: denied: no
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from gateway.app.plain_text import PlainText
 from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
+from gateway.picture import Picture
+from tests.fakes.news import news_of
 
 
 def delta(text: str, message: str = "1", *, replace: bool = False) -> TextDelta:
@@ -19,8 +21,11 @@ def finished(text: str, message: str = "1") -> MessageFinished:
 
 
 def pieces(events: Sequence[SessionEvent], *, names: bool = False) -> list[str]:
-    text = PlainText(names=names)
-    return [*map(text.append, events), text.close()]
+    text, picture, written = PlainText(names=names), Picture(), list[str]()
+    for event in events:
+        picture.apply(event)
+        written.append("".join(map(text.append, picture.news)))
+    return [*written, text.close()]
 
 
 def test_a_message_grows_with_its_deltas_and_ends_its_line():
@@ -63,9 +68,10 @@ def test_each_message_stands_below_its_agents_name():
 def test_it_knows_whether_a_message_is_open():
     text = PlainText(names=True)
     assert not text.mid_message
-    text.append(delta("Hi"))
+    growing, whole = news_of([delta("Hi"), finished("Hi there")])
+    text.append(growing)
     assert text.mid_message
-    text.append(finished("Hi there"))
+    text.append(whole)
     assert not text.mid_message
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.terminal.items import AgentItem
-from adapters.terminal.model import ThreadModel
 from adapters.terminal.plain import PlainChat
 from adapters.terminal.settings import Settings
 from gateway.app.plain_text import PlainText
 from gateway.events import BROKE_OFF, MessageFinished, SessionEvent
 from gateway.gateway import Gateway
+from gateway.items import AgentItem
+from gateway.picture import Picture
 from gateway.store.turn_records import MAX_RESUMES
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, BaseChatAgent
@@ -27,6 +27,7 @@ from teams.core import CancellationToken
 from teams.messages import BaseChatMessage, TextMessage
 from teams.models import ModelUnreachable
 from tests.fakes.new_store import new_store
+from tests.fakes.news import apply_all, news_of
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.journeys.test_resume import Crash
 from tests.gateway.scripted import ScriptedTeams, ends, of, opened, turn, until
@@ -69,15 +70,15 @@ async def test_the_next_answer_is_a_message_of_its_own(tmp_path: Path, restarted
     assert (second.text, second.broken) == (WHOLE, False)
     assert second.message != broken.message
 
-    model = ThreadModel()
-    model.apply_all(events)
+    model = Picture()
+    apply_all(model, events)
     shown = [model.items[key] for key in model.keys]
     agents = [each for each in shown if isinstance(each, AgentItem)]
     assert [(each.text, each.broken) for each in agents] == [(HALF, True), (WHOLE, False)]
     assert shown[-1] == agents[-1]
 
     written = PlainText(names=False)
-    text = "".join(map(written.append, events))
+    text = "".join(map(written.append, news_of(events)))
     assert text.count(BROKE_OFF) == 1
     assert text.endswith(f"{WHOLE}\n")
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from adapters.terminal.items import AgentItem, ThoughtItem
-from adapters.terminal.model import ThreadModel
 from adapters.terminal.plain import PlainChat
 from adapters.terminal.settings import Settings
 from gateway.access.authority import Access
@@ -21,6 +19,8 @@ from gateway.config.routes import Route
 from gateway.conversation import Author, ConversationKey
 from gateway.events import TextDelta
 from gateway.gateway import Gateway
+from gateway.items import AgentItem, ThoughtItem
+from gateway.picture import Picture
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
@@ -28,6 +28,7 @@ from teams.conditions import MaxMessageTermination
 from teams.models import ThoughtPiece
 from teams.models.openai import OpenAIChatCompletionClient
 from tests.fakes.new_store import new_store
+from tests.fakes.news import apply_all, news_of
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.scripted_model import Piece, ScriptedModel, says
@@ -78,12 +79,12 @@ async def test_the_terminal_shows_it_until_the_answer_begins(tmp_path: Path):
         thinking = await until(gateway, thread, lambda event: isinstance(event, TextDelta))
         go.set()
         ended = await until(gateway, thread, ends)
-    model = ThreadModel()
-    model.apply_all(thinking)
+    model = Picture()
+    apply_all(model, thinking)
     (open_one,) = (item for item in model.items.values() if isinstance(item, AgentItem))
     assert open_one.text.startswith("> *Thinking*\n> Hm.\n> ")
     assert "\x1b" not in open_one.text
-    model.apply_all(ended)
+    apply_all(model, ended)
     assert [each.text for each in model.items.values() if isinstance(each, AgentItem)] == [
         "The answer."
     ]
@@ -117,7 +118,7 @@ async def test_what_a_run_prints_has_no_thought(tmp_path: Path):
         thread = (await gateway.create_thread()).id
         events = await turn(gateway, thread, "go")
     text = PlainText(names=False)
-    assert "".join(map(text.append, events)) == "The answer.\n"
+    assert "".join(map(text.append, news_of(events))) == "The answer.\n"
 
 
 ANN, BOB = Author(id="slack:T1:ANN", name="Ann"), Author(id="slack:T1:BOB", name="Bob")

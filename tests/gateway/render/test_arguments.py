@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.render.arguments import Argument, code_parts, plain_text, read_arguments, read_call
+from gateway.render.arguments import (
+    Argument,
+    code_parts,
+    one_line_arguments,
+    plain_text,
+    read_arguments,
+    read_call,
+)
 
 SCRIPT = "import os\n\nprint('hi')\n"
 
@@ -143,3 +150,17 @@ def test_depth_costs_no_more_than_it_is_worth():
     [argument] = read_arguments(deep)
     assert isinstance(argument, Argument)
     assert "x\\ny" in argument.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ('{"command": "ls  -la\\nrm"}', "ls -la rm"),
+        ('{"a": 1, "b": "x"}', "a=1 b=x"),
+        ("{}", ""),
+        ("not json\n", "not json"),
+        ("[1]", "[1]"),
+    ],
+)
+def test_arguments_in_a_row(arguments: str, shown: str):
+    assert one_line_arguments(arguments) == shown

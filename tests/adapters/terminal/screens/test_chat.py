@@ -10,7 +10,6 @@ from textual.events import Key, Paste
 from textual.widgets import OptionList
 
 from adapters.terminal.deletions import UNDO
-from adapters.terminal.items import Level
 from adapters.terminal.key_guard import INERT, QUIET
 from adapters.terminal.screens.arguments import ArgumentsScreen
 from adapters.terminal.widgets.bars import QueueBar
@@ -18,6 +17,7 @@ from adapters.terminal.widgets.dialogs import QuestionDialog
 from adapters.terminal.widgets.thread_list import ThreadsScreen
 from gateway import events
 from gateway.errors import StoreFull
+from gateway.events import NoticeLevel
 from tests.adapters.terminal.running import (
     PATIENCE,
     approval,
@@ -202,7 +202,7 @@ async def test_a_first_message_that_could_not_be_sent_is_the_draft(tmp_path: Pat
 async def test_a_line_from_no_thread_stands_in_the_open_one(tmp_path: Path):
     client = ScriptedClient()
     client.add_thread("older")
-    notices: asyncio.Queue[tuple[str, Level]] = asyncio.Queue()
+    notices: asyncio.Queue[tuple[str, NoticeLevel]] = asyncio.Queue()
     notices.put_nowait(("config.toml [/changed", "info"))  # before there is a transcript
     async with chatting(client, tmp_path, notices=notices) as chat:
         await chat.until_shown("config.toml [/changed")

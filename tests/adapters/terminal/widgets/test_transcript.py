@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.terminal.items import Item
 from adapters.terminal.widgets.bars import NewItemsBar
 from gateway import events
+from gateway.items import Item
 from tests.adapters.terminal.running import Chat, began, chatting, delta, ended, said, speaker
 from tests.fakes.scripted_client import ScriptedClient
 

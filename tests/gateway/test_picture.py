@@ -6,9 +6,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.terminal.items import AgentItem, HumanItem, NoticeItem, RequestItem, ToolItem
-from adapters.terminal.model import COLOURS, ThreadModel
 from gateway import events
+from gateway.items import AgentItem, HumanItem, NoticeItem, RequestItem, ToolItem
+from gateway.picture import COLOURS, Picture
 from tests.adapters.terminal.running import (
     approval,
     asked,
@@ -20,6 +20,7 @@ from tests.adapters.terminal.running import (
     said,
     speaker,
 )
+from tests.fakes.news import apply_all
 
 AGENTS = ("planner", "coder", "reviewer")
 TEXTS = st.text(alphabet="ab \n\t\r\x1b[]31m;\x07\x9b\u202eé", max_size=30)
@@ -37,13 +38,13 @@ def numbered(*happened: events.SessionEvent) -> list[events.SessionEvent]:
     return result
 
 
-def model_of(*happened: events.SessionEvent) -> ThreadModel:
-    model = ThreadModel()
-    model.apply_all(numbered(*happened))
+def model_of(*happened: events.SessionEvent) -> Picture:
+    model = Picture()
+    apply_all(model, numbered(*happened))
     return model
 
 
-def picture(model: ThreadModel) -> tuple[object, ...]:
+def picture(model: Picture) -> tuple[object, ...]:
     items = [model.items[key] for key in model.keys]
     agents = {name: (state.agent, state.tokens) for name, state in model.agents.items()}
     usage = (model.prompt_tokens, model.completion_tokens)
@@ -103,9 +104,9 @@ def test_how_a_text_was_cut_does_not_matter(pieces: list[str], data: st.DataObje
 
 @given(threads())
 def test_a_replay_gives_the_same_picture_as_the_live_thread(happened: list[events.SessionEvent]):
-    live, replayed = ThreadModel(), ThreadModel()
-    live.apply_all(happened)
-    replayed.apply_all(event for event in happened if not isinstance(event, events.TextDelta))
+    live, replayed = Picture(), Picture()
+    apply_all(live, happened)
+    apply_all(replayed, (each for each in happened if not isinstance(each, events.TextDelta)))
     assert picture(live) == picture(replayed)
 
 
@@ -114,15 +115,15 @@ def test_events_that_are_known_change_nothing(
     happened: list[events.SessionEvent], data: st.DataObject
 ):
     stored = [event for event in happened if not isinstance(event, events.TextDelta)]
-    model = ThreadModel()
+    model = Picture()
     known = data.draw(st.integers(0, len(stored)))
-    model.apply_all(stored[:known])
+    apply_all(model, stored[:known])
     before = picture(model)
     assert not any(model.apply(event) for event in stored[:known])
     assert picture(model) == before
-    model.apply_all(stored)
-    once = ThreadModel()
-    once.apply_all(stored)
+    apply_all(model, stored)
+    once = Picture()
+    apply_all(once, stored)
     assert picture(model) == picture(once)
 
 
@@ -131,8 +132,8 @@ def test_a_broken_stream_that_is_taken_up_again_loses_and_doubles_nothing(
     happened: list[events.SessionEvent], data: st.DataObject
 ):
     cut = data.draw(st.integers(0, len(happened)))
-    model = ThreadModel()
-    model.apply_all(happened[:cut])
+    model = Picture()
+    apply_all(model, happened[:cut])
     model.reconnect()
     spoken: dict[str, str] = {}
     for event in happened[:cut]:
@@ -144,10 +145,10 @@ def test_a_broken_stream_that_is_taken_up_again_loses_and_doubles_nothing(
             case _:
                 pass
     agents = {message: message.split("-")[0] for message in spoken}
-    model.apply_all(delta(agents[message], message, text) for message, text in spoken.items())
-    model.apply_all(happened[cut:])
-    whole = ThreadModel()
-    whole.apply_all(happened)
+    apply_all(model, [delta(agents[name], name, text) for name, text in spoken.items()])
+    apply_all(model, happened[cut:])
+    whole = Picture()
+    apply_all(whole, happened)
     assert picture(model) == picture(whole)
 
 
