@@ -6,7 +6,9 @@ more (see schema.sql).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from psycopg.types.numeric import Int8
 
@@ -15,8 +17,8 @@ from gateway.store.connection import Connection
 PART = 1 << 20
 """Bytes of a part; only the last one of a content has less."""
 
-BATCH = 4
-"""Parts that are sent, or read, at once."""
+BATCH = 4 * PART
+"""Bytes of contents that are sent, or read, at once."""
 
 _ADD = """
     INSERT INTO contents (sha256, size)
@@ -46,12 +48,11 @@ def missing(connection: Connection, hashes: Collection[str]) -> set[str]:
 def put_contents(connection: Connection, sha256: str, data: bytes) -> None:
     """Store a content, unless it is there."""
     if missing(connection, [sha256]):
-        parts = (data[start : start + PART] for start in range(0, len(data), PART))
-        put_parts(connection, {sha256: len(data)}, lambda _: parts)
+        put_missing(connection, {sha256: len(data)}, lambda _: data)
 
 
-def put_parts(
-    connection: Connection, sizes: Mapping[str, int], parts_of: Callable[[str], Iterable[bytes]]
+def put_missing(
+    connection: Connection, sizes: Mapping[str, int], content: Callable[[str], bytes]
 ) -> None:
     """Store contents that are `missing`, some megabytes at once.
 
@@ -61,22 +62,16 @@ def put_parts(
     hashes = sorted(sizes)
     # Int8: of plain numbers psycopg makes an array of a type that may be too small.
     connection.execute(_ADD, {"hashes": hashes, "sizes": [Int8(sizes[each]) for each in hashes]})
-    batch: list[tuple[str, Int8, bytes]] = []
-    size = 0
-    for sha256 in hashes:
-        for n, data in enumerate(parts_of(sha256)):
-            batch.append((sha256, Int8(n), data))
-            size += len(data)
-            if size >= BATCH * PART:
-                _send(connection, batch)
-                batch, size = [], 0
-    if batch:
-        _send(connection, batch)
-
-
-def _send(connection: Connection, batch: Sequence[tuple[str, Int8, bytes]]) -> None:
-    hashes, numbers, parts = (list(column) for column in zip(*batch, strict=True))
-    connection.execute(_ADD_PARTS, {"hashes": hashes, "numbers": numbers, "parts": parts})
+    for batch in _batches(hashes, sizes):
+        parts = [
+            (each, Int8(start // PART), data[start : start + PART])
+            for each in batch
+            for data in [content(each)]
+            for start in range(0, len(data), PART)
+        ]
+        if parts:  # none of empty contents
+            of_each, numbers, data = (list(column) for column in zip(*parts, strict=True))
+            connection.execute(_ADD_PARTS, {"hashes": of_each, "numbers": numbers, "parts": data})
 
 
 def contents(connection: Connection, sha256: str, longest: int | None = None) -> bytes:
@@ -94,39 +89,29 @@ def contents(connection: Connection, sha256: str, longest: int | None = None) ->
     return b"".join(row["data"] for row in rows)
 
 
-def parts_of(connection: Connection, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
-    """The parts of these contents, each content's in their order.
+def contents_of(connection: Connection, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
+    """These contents with their hashes, as far as they are stored.
 
-    A few megabytes are in memory at once. `sizes` are those of the contents, by their hashes.
+    Some megabytes are read at once. `sizes` are those of the contents, by their hashes.
     """
-    small: list[str] = []
-    for sha256 in sorted(sizes):
-        if sizes[sha256] > PART:
-            yield from _large(connection, sha256, sizes[sha256])
-            continue
-        small.append(sha256)
-        if sum(sizes[each] for each in small) > BATCH * PART:
-            yield from _small(connection, small)
-            small = []
-    if small:
-        yield from _small(connection, small)
-
-
-def _large(connection: Connection, sha256: str, size: int) -> Iterator[tuple[str, bytes]]:
-    for first in range(0, -(-size // PART), BATCH):
-        rows = connection.fetch(
-            "SELECT data FROM content_parts"
-            " WHERE sha256 = :sha256 AND n >= :first AND n < :end ORDER BY n",
-            {"sha256": sha256, "first": first, "end": first + BATCH},
+    for batch in _batches(sorted(sizes), sizes):
+        parts = connection.fetch(
+            "SELECT sha256, data FROM content_parts WHERE sha256 = ANY(:hashes) ORDER BY sha256, n",
+            {"hashes": batch},
         )
-        for row in rows:
-            yield sha256, row["data"]
+        for sha256, some in groupby(parts, key=itemgetter("sha256")):
+            yield sha256, b"".join(each["data"] for each in some)
 
 
-def _small(connection: Connection, hashes: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    rows = connection.fetch(
-        "SELECT sha256, data FROM content_parts WHERE sha256 = ANY(:hashes) ORDER BY sha256, n",
-        {"hashes": hashes},
-    )
-    for row in rows:
-        yield row["sha256"], row["data"]
+def _batches(hashes: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[str]]:
+    """Contents of some megabytes together, or a larger one."""
+    batch: list[str] = []
+    size = 0
+    for sha256 in hashes:
+        if batch and size + sizes[sha256] > BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(sha256)
+        size += sizes[sha256]
+    if batch:
+        yield batch

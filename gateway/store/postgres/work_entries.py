@@ -6,7 +6,6 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
@@ -45,6 +44,21 @@ class ContentTooLarge(Exception):
     """A file that has grown beyond its limit."""
 
 
+def whole(file: int, longest: int) -> bytes:
+    """The bytes of an open file. Raises ContentTooLarge, and OSError."""
+    data = bytearray()
+    while part := os.read(file, PART):
+        data += part
+        if len(data) > longest:
+            raise ContentTooLarge
+    return bytes(data)
+
+
+def hash_of(data: bytes) -> str:
+    """The hash by which a content is stored; "" of none."""
+    return hashlib.sha256(data).hexdigest() if data else ""
+
+
 class Spool:
     """Contents of changed files, as they were when they were hashed.
 
@@ -53,59 +67,30 @@ class Spool:
 
     def __init__(self, folder: Path) -> None:
         self._file = SpooledTemporaryFile[bytes](IN_MEMORY, dir=str(folder))
-        self._places: dict[str, tuple[int, int]] = {}
-        self._end = 0
+        self._ends: dict[str, int] = {}
+        self.sizes: dict[str, int] = {}
+        """Sizes of the contents by their hashes."""
 
     def __del__(self) -> None:
         self._file.close()  # a unit may use it longer than its caller waits
 
-    def take_file(self, file: int, longest: int) -> tuple[str, int]:
-        """Copy an open file; hash and size.
-
-        Raises ContentTooLarge, OSError where it can't be read, StoreFull or StoreUnwritable.
-        """
-        digest, size = hashlib.sha256(), 0
-        self._file.seek(self._end)
-        while data := os.read(file, PART):
-            size += len(data)
-            if size > longest:
-                raise ContentTooLarge
-            digest.update(data)
-            self._write(data)
-        return self._keep(digest.hexdigest(), size), size
-
     def take(self, data: bytes) -> str:
-        """Take a content that is in memory; its hash."""
-        self._file.seek(self._end)
-        self._write(data)
-        return self._keep(hashlib.sha256(data).hexdigest(), len(data))
-
-    def _write(self, data: bytes) -> None:
+        """Take a content; its hash. Raises StoreFull or StoreUnwritable."""
+        sha256 = hash_of(data)
+        if not sha256 or sha256 in self.sizes:
+            return sha256
         try:
+            self._file.seek(0, os.SEEK_END)
             self._file.write(data)
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise StoreFull from error
             reason = f"No copy of a work folder's files can be written: {error.strerror}."
             raise StoreUnwritable(reason) from error
-
-    def _keep(self, sha256: str, size: int) -> str:
-        """Keep what was written last, unless it is there already."""
-        if not size:
-            return ""
-        if sha256 not in self._places:
-            self._places[sha256] = (self._end, size)
-            self._end += size
+        self._ends[sha256], self.sizes[sha256] = self._file.tell(), len(data)
         return sha256
 
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Sizes of the contents by their hashes."""
-        return {sha256: size for sha256, (_, size) in self._places.items()}
-
-    def parts(self, sha256: str) -> Iterator[bytes]:
-        """The parts of a content."""
-        start, size = self._places[sha256]
-        for offset in range(start, start + size, PART):
-            self._file.seek(offset)
-            yield self._file.read(min(PART, start + size - offset))
+    def content(self, sha256: str) -> bytes:
+        """A content that was taken."""
+        self._file.seek(self._ends[sha256] - self.sizes[sha256])
+        return self._file.read(self.sizes[sha256])

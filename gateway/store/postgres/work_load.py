@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
-from operator import itemgetter
+from itertools import chain
 from pathlib import Path
 
 from gateway.errors import StoreCorrupt
 from gateway.store.connection import Connection
-from gateway.store.postgres.contents import PART, parts_of
+from gateway.store.postgres.contents import contents_of
 from gateway.store.postgres.handles import (
     FOLDER,
     above,
@@ -23,7 +22,7 @@ from gateway.store.postgres.handles import (
     new_file,
     opened,
 )
-from gateway.store.postgres.work_entries import Entry
+from gateway.store.postgres.work_entries import ContentTooLarge, Entry, hash_of, whole
 
 CLOCK = 0.02
 """Seconds by which the time of a change in a file system may be behind the clock."""
@@ -82,84 +81,40 @@ def _move(old: int, new: int, path: str) -> None:
 
 def _reuse(source: int, root: int, path: str, entry: Entry) -> bool:
     """Copy a file of the old copy, if it is the same."""
-    if entry.is_link:
+    data = None
+    with suppress(OSError, ContentTooLarge), file_to_read(source, path) as file:
+        data = whole(file, entry.size) if os.fstat(file).st_size == entry.size else None
+    if data is None or entry.is_link or hash_of(data) != entry.sha256:
         return False
-    try:
-        with file_to_read(source, path) as file:
-            if os.fstat(file).st_size != entry.size:
-                return False
-            if _copy(file, root, path) == entry.sha256:
-                return True
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return False
-    with above(root, path) as (place, name):
-        os.unlink(name, dir_fd=place)
-    return False
-
-
-def _copy(file: int, root: int, path: str) -> str:
-    """Copy an open file; the hash of what was copied."""
-    digest, size = hashlib.sha256(), 0
-    with new_file(root, path) as copy:
-        while data := os.read(file, PART):
-            digest.update(data)
-            size += _write(copy, data)
-    return digest.hexdigest() if size else ""
+    _put(root, path, entry, data)
+    return True
 
 
 def _write_stored(connection: Connection, root: int, wanted: Mapping[str, Entry]) -> None:
     """Write files and links with their contents from the database."""
-    paths: dict[str, list[str]] = {}
+    paths: defaultdict[str, list[str]] = defaultdict(list)
     for path, entry in sorted(wanted.items()):
-        paths.setdefault(entry.sha256, []).append(path)
-    for path in paths.pop("", ()):
-        with new_file(root, path):
-            pass
-    sizes = {sha256: wanted[some[0]].size for sha256, some in paths.items()}
-    for sha256, parts in groupby(parts_of(connection, sizes), key=itemgetter(0)):
-        some = paths.pop(sha256)
-        _write_content(root, sha256, (data for _, data in parts), some, wanted)
+        paths[entry.sha256].append(path)
+    sizes = {sha256: wanted[some[0]].size for sha256, some in paths.items() if sha256}
+    for sha256, data in chain([("", b"")], contents_of(connection, sizes)):
+        if hash_of(data) != sha256:
+            raise _damaged(sha256)
+        for path in paths.pop(sha256, ()):
+            _put(root, path, wanted[path], data)
     if paths:
         raise _damaged(min(paths))
 
 
-def _write_content(
-    root: int,
-    sha256: str,
-    parts: Iterable[bytes],
-    paths: Sequence[str],
-    wanted: Mapping[str, Entry],
-) -> None:
-    """Write each file and link that has this content."""
-    links = [path for path in paths if wanted[path].is_link]
-    if links:  # a link's target is a short text
-        parts = [b"".join(parts)]
-        target = parts[0]
-        if hashlib.sha256(target).hexdigest() != sha256:
-            raise _damaged(sha256)
-        for path in links:
-            with above(root, path, make=True) as (place, name):
-                os.symlink(target, os.fsencode(name), dir_fd=place)
-    first, *others = [path for path in paths if not wanted[path].is_link] or [""]
-    if not first:
+def _put(root: int, path: str, entry: Entry, data: bytes) -> None:
+    """Make a link, or a file without its mode."""
+    if entry.is_link:
+        with above(root, path, make=True) as (place, name):
+            os.symlink(data, os.fsencode(name), dir_fd=place)
         return
-    digest = hashlib.sha256()
-    with new_file(root, first) as file:
-        for data in parts:
-            digest.update(data)
-            _write(file, data)
-    if digest.hexdigest() != sha256:
-        raise _damaged(sha256)
-    for path in others:
-        with file_to_read(root, first) as file:
-            _copy(file, root, path)
-
-
-def _write(file: int, data: bytes) -> int:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(file, left) :]
-    return len(data)
+    with new_file(root, path) as file:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(file, left) :]
 
 
 def _finish(root: int, path: str, entry: Entry) -> None:

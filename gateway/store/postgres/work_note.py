@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from contextlib import suppress
+from dataclasses import asdict, field
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 from uuid import uuid4
 
 from gateway.values import value
@@ -40,40 +42,32 @@ def read_note(path: Path) -> WorkNote | None:
 
     A machine that went down may have lost what its files held, also with the note in place.
     """
+    noted = _noted(path)
     try:
-        noted = json.loads(path.read_bytes())
-        if noted["machine"] != machine_boot():
-            return None
-        return WorkNote(
-            versions=tuple(noted["versions"]),
-            since=noted["since"],
-            left_out=noted["left_out"],
-            loaded_at=noted["loaded_at"],
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        if noted.pop("machine") == machine_boot():
+            noted["versions"] = tuple(noted["versions"])
+            return WorkNote(**noted)
+    except (KeyError, TypeError):
+        pass
+    return None
 
 
 def left_out_before(path: Path) -> tuple[str, ...]:
     """Paths that a note of any age left out."""
-    try:
-        return tuple(map(str, json.loads(path.read_bytes())["left_out"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
+    return tuple(map(str, _noted(path).get("left_out", ())))
+
+
+def _noted(path: Path) -> dict[str, Any]:
+    with suppress(OSError, ValueError):
+        if isinstance(noted := json.loads(path.read_bytes()), dict):
+            return cast("dict[str, Any]", noted)
+    return {}
 
 
 def write_note(path: Path, note: WorkNote) -> None:
     """Replace the note as a whole. Raises OSError."""
     left_out = dict(sorted(note.left_out.items())[:MOST_NAMED])
-    text = json.dumps(
-        {
-            "versions": note.versions,
-            "since": note.since,
-            "left_out": left_out,
-            "loaded_at": note.loaded_at,
-            "machine": machine_boot(),
-        }
-    )
+    text = json.dumps(asdict(note) | {"left_out": left_out, "machine": machine_boot()})
     path.parent.mkdir(mode=0o700, exist_ok=True)
     part = path.with_name(f".{uuid4().hex}")
     try:

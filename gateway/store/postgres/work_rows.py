@@ -8,7 +8,7 @@ from psycopg.types.numeric import Int8
 
 from gateway.errors import LeaseLost
 from gateway.store.connection import Connection
-from gateway.store.postgres.contents import missing, put_parts
+from gateway.store.postgres.contents import missing, put_missing
 from gateway.store.postgres.work_entries import Entry
 from gateway.store.postgres.work_scan import FolderDiff
 
@@ -39,17 +39,13 @@ def version(connection: Connection, thread: str) -> str:
 def entries(connection: Connection, thread: str) -> dict[str, Entry]:
     """The stored entries by their paths."""
     rows = connection.fetch(
-        "SELECT path, mode, size, changed, sha256 FROM work_files WHERE thread = :thread",
+        "SELECT path, mode, size, changed, COALESCE(sha256, '') FROM work_files"
+        " WHERE thread = :thread",
         {"thread": thread},
     )
     return {
-        row["path"]: Entry(
-            mode=row["mode"],
-            size=row["size"],
-            changed=row["changed"],
-            sha256=row["sha256"] or "",
-        )
-        for row in rows
+        path: Entry(mode=mode, size=size, changed=changed, sha256=sha256)
+        for path, mode, size, changed, sha256 in rows
     }
 
 
@@ -71,7 +67,7 @@ def store_contents(connection: Connection, changes: FolderDiff) -> None:
     sizes = changes.spool.sizes
     hashes = {each.sha256 for each in changes.put.values() if each.sha256}
     if wanted := missing(connection, hashes):
-        put_parts(connection, {each: sizes[each] for each in wanted}, changes.spool.parts)
+        put_missing(connection, {each: sizes[each] for each in wanted}, changes.spool.content)
 
 
 def store_entries(

@@ -16,7 +16,7 @@ from pathlib import Path
 from gateway.base.describe import describe
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.handles import FOLDER, file_to_read, opened
-from gateway.store.postgres.work_entries import ContentTooLarge, Entry, Spool
+from gateway.store.postgres.work_entries import ContentTooLarge, Entry, Spool, whole
 from gateway.values import value
 
 MB = 1_000_000
@@ -187,7 +187,7 @@ def _read(root: int, path: str, mode: int, walk: _Walk, spool: Spool) -> Entry |
     try:
         with file_to_read(root, path) as file:
             changed = os.fstat(file).st_mtime_ns
-            sha256, size = spool.take_file(file, walk.longest)
+            data = whole(file, walk.longest)
     except FileNotFoundError:
         pass
     except ContentTooLarge:
@@ -195,7 +195,7 @@ def _read(root: int, path: str, mode: int, walk: _Walk, spool: Spool) -> Entry |
     except OSError as error:
         walk.left_out[path] = _unreadable(error)
     else:
-        return Entry(mode=mode, size=size, changed=changed, sha256=sha256)
+        return Entry(mode=mode, size=len(data), changed=changed, sha256=spool.take(data))
     return None
 
 

@@ -399,6 +399,30 @@ async def test_files_become_folders_and_folders_links(postgres_url: str, tmp_pat
         assert tree(await elsewhere(postgres_url, tmp_path / "b")) == tree(work)
 
 
+@pytest.mark.parametrize("kind", ["link", "link to itself", "fifo", "folder", "second name"])
+async def test_an_old_copy_may_have_anything_in_the_place_of_a_stored_file(
+    postgres_url: str, tmp_path: Path, kind: str
+):
+    async with opened(postgres_url, tmp_path / "a") as (store, lease, work):
+        (work / "a").write_text("old")
+        await store.record(lease, SAFE_POINT)
+    await store_on(postgres_url, tmp_path / "b", "a", "new")
+    (work / "a").unlink()
+    match kind:
+        case "link":
+            (work / "a").symlink_to("/etc/hostname")
+        case "link to itself":
+            (work / "a").symlink_to("a")
+        case "fifo":
+            os.mkfifo(work / "a")
+        case "folder":
+            (work / "a").mkdir()
+        case _:
+            (tmp_path / "new").write_text("new")
+            os.link(tmp_path / "new", work / "a")
+    assert tree(await elsewhere(postgres_url, tmp_path / "a"))["a"][2] == b"new"
+
+
 async def test_a_folder_that_is_gone_is_gone(postgres_url: str, tmp_path: Path):
     async with opened(postgres_url, tmp_path) as (store, lease, work):
         (work / "a").write_text("a")
