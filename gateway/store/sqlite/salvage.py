@@ -1,29 +1,18 @@
-"""Readable rows of a damaged database, also around its bad pages.
+"""Readable rows of a damaged database, by their tables.
 
-A table is read from both its ends up to the damage. What lies between is halved by its row numbers
-until only the rows of bad pages are left, or entered behind the damage by its keys.
+Rows are read from the pages to which a table's first page leads. What lies below a damaged page is
+an orphan: its rows belong to each damaged table that they fit.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from typing import NamedTuple, TypeAlias
 
-from gateway.values import value
-
-MOST_ERRORS = 20_000
-"""Reads of a table that may fail until the rest of it is left."""
-
-ONE = 2
-"""Distance of two row numbers that have one between them."""
-LAST_NUMBER = 2**63 - 1
-PER_TABLE = 1_000
-"""Rows that are looked for behind the last readable one, where no index knows more."""
-SURROGATES = 0xD800
-
-SavedRow: TypeAlias = tuple[Any, ...]
+from gateway.store.sqlite.pages import INDEX_LEAF, TABLE_LEAF, Pages, Stored, Value
+from gateway.store.units.search_index import INDEX_TABLES
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "TEXT": (str,),
@@ -34,188 +23,160 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-@value
-class Table:
-    """A table as both databases know it."""
+NO_NUMBERS = "WITHOUT ROWID"
+"""Stands in the statements of tables whose rows have no numbers."""
+
+Schema: TypeAlias = dict[str, tuple[int, str]]
+"""First pages and statements of tables and indexes."""
+
+
+class Table(NamedTuple):
+    """A table as stored, or an index with all of its columns."""
 
     name: str
-    columns: tuple[str, ...]
-    kinds: tuple[str, ...]
-    key: tuple[str, ...]
-    """Columns of its key, where it has no row numbers; else empty."""
+    root: int
+    columns: Mapping[str, str]
+    """Kinds of its columns, in their order."""
+    defaults: Sequence[Value]
+    """Values of columns that are younger than a row."""
+    number: str
+    """The column that is a row's number, "rowid" if none is, "" where rows have none."""
+    known: Collection[str]
+    """Columns that a new store has, too."""
+    is_index: bool = False
+
+    @property
+    def insert(self) -> str:
+        """The statement that adds a row."""
+        names = [each for each in [*self.columns, "rowid"] if each in self.known]
+        marks = ", ".join("?" * len(names))
+        return f"INSERT OR IGNORE INTO {self.name} ({', '.join(names)}) VALUES ({marks})"
+
+    def fit(self, row: Stored | None) -> list[Value] | None:
+        """The values to add, if the row fits this table."""
+        if row is None or (row.number is None) != (not self.number):
+            return None
+        values = [*row.values, *self.defaults[len(row.values) :]][: len(self.columns)]
+        if len(values) < len(self.columns):
+            return None
+        found = dict(zip(self.columns, values, strict=True))
+        if self.number in self.columns:
+            found[self.number] = row.number
+        for name, kind in self.columns.items():
+            if found[name] is not None and not isinstance(found[name], _KINDS[kind]):
+                return None
+        found["rowid"] = row.number
+        return [value for name, value in found.items() if name in self.known]
 
 
 class Salvage:
-    """The readable rows of one table; `whole` says whether those are all."""
+    """The tables of damaged pages.
 
-    def __init__(self, raw: sqlite3.Connection, table: Table) -> None:
-        self._raw = raw
-        self._table = table
-        self._errors = 0
-        self._columns = ", ".join(table.columns)
+    For what is lost of their schema stands in that of a new store, `made`, or that of the script
+    `older`, from which stores were made before: the one whose first pages are more alike.
+    """
 
-    @property
-    def whole(self) -> bool:
-        """True if nothing was unreadable so far."""
-        return not self._errors
+    def __init__(self, pages: Pages, made: sqlite3.Connection, older: str) -> None:
+        self._pages = pages
+        self.unreadable = set[str]()
+        """Names of tables of which something could not be read so far."""
+        with closing(sqlite3.connect(":memory:")) as raw:
+            raw.executescript(older)
+            self._schema = max(_schema_of(made), _schema_of(raw), key=self._likeness)
+        for row in self._stored(1):
+            match row and row.values:
+                case ["table" | "index", str(name), _, int(root), str() | None as sql]:
+                    self._schema[name] = root, sql or ""
+                case _:
+                    pass
+        self.tables = [*self._tables(made)]
 
-    def rows(self) -> Iterator[SavedRow]:
-        """Readable rows, some twice; a row number comes first."""
-        found = self._by_key() if self._table.key else self._by_number()
-        for row in found:
-            if self._fits(row):
-                yield row
+    def _likeness(self, schema: Schema) -> int:
+        """The number of first pages that are of the right kind."""
+        kinds = {
+            root: TABLE_LEAF
+            if sql.startswith("CREATE TABLE") and NO_NUMBERS not in sql
+            else INDEX_LEAF
+            for root, sql in schema.values()
+        }
+        # A bit of the kind says whether a page is a leaf.
+        return sum(
+            self._pages.kind(root) | 8 == kind
+            for root, kind in kinds.items()
+            if root in self._pages.numbers
+        )
+
+    def _tables(self, made: sqlite3.Connection) -> Iterator[Table]:
+        """Tables of a new store, as the damaged one describes them."""
+        names = made.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            f" AND name NOT IN {INDEX_TABLES}"
+        ).fetchall()
+        with closing(sqlite3.connect(":memory:")) as clone:
+            for _, sql in self._schema.values():
+                with suppress(sqlite3.Error):
+                    clone.execute(sql)
+            for name in (name for (name,) in names if name in self._schema):
+                known = {row[1] for row in made.execute(f"PRAGMA table_info({name})")}
+                yield from self._described(clone, name, known)
+
+    def _described(self, clone: sqlite3.Connection, name: str, known: set[str]) -> Iterator[Table]:
+        """A table, and each index that has all of it."""
+        root, sql = self._schema[name]
+        info = clone.execute(f"PRAGMA table_info({name})").fetchall()
+        if NO_NUMBERS in sql:
+            number = ""
+            info.sort(key=lambda row: row[5] or len(info) + row[0])  # the key is stored first
+        else:
+            number = next((row[1] for row in info if row[5] and row[2] == "INTEGER"), "rowid")
+        if number == "rowid":
+            known |= {number}
+        columns = {row[1]: row[2] for row in info}
+        defaults = [clone.execute(f"SELECT {row[4] or 'NULL'}").fetchone()[0] for row in info]
+        yield Table(name, root, columns, defaults, number, known)
+        for index in clone.execute(f"PRAGMA index_list({name})").fetchall() if not number else ():
+            order = [row[2] for row in clone.execute(f"PRAGMA index_xinfo({index[1]})")]
+            if {*order} == {*columns} and index[1] in self._schema:
+                root, kinds = self._schema[index[1]][0], {each: columns[each] for each in order}
+                yield Table(name, root, kinds, (), "", known, is_index=True)
+
+    def rows(self, table: Table) -> Iterator[list[Value]]:
+        """Readable rows of a table; an index stands in for damaged ones."""
+        if table.is_index and table.name not in self.unreadable:
+            return
+        for row in self._stored(table.root):
+            if values := table.fit(row):
+                yield values
             else:
-                self._errors += 1
+                self.unreadable.add(table.name)
 
-    def page(self) -> Iterator[SavedRow]:
-        """Readable rows of a table that is one page, perhaps another's."""
-        rows: list[SavedRow] = []
-        query = f"SELECT rowid, {self._columns} FROM {self._table.name} NOT INDEXED ORDER BY rowid"
-        self._read(query, (), rows)
-        yield from filter(self._fits, rows)
+    def _stored(self, root: int) -> Iterator[Stored | None]:
+        """Rows below a first page; None for each that can't be read."""
+        for page, is_one in self._pages.tree(root).items():
+            yield from self._pages.rows(page) if is_one else (None,)
 
-    def _fits(self, row: SavedRow) -> bool:
-        """Check that the values are of their columns' kinds."""
-        values = row[-len(self._table.columns) :]
-        pairs = zip(values, self._table.kinds, strict=True)
-        return all(each is None or isinstance(each, _KINDS[kind]) for each, kind in pairs)
+    def numbers(self) -> Iterator[tuple[int, str]]:
+        """The highest row numbers that tables have had."""
+        for row in self._stored(self._schema["sqlite_sequence"][0]):
+            match row and row.values:
+                case [str(name), int(last)]:
+                    yield last, name
+                case _:
+                    pass
 
-    def _read(self, query: str, parameters: Sequence[Any], into: list[SavedRow]) -> bool:
-        """Read up to the end, or to the first error; False then."""
-        try:
-            for row in self._raw.execute(query, parameters):
-                into.append(row)  # noqa: PERF402 (those before an error are kept)
-        except (sqlite3.Error, OverflowError):
-            self._errors += 1
-            return False
-        return True
-
-    # --- by row number ---
-
-    def _by_number(self) -> Iterator[SavedRow]:
-        rows: list[SavedRow] = []
-        base = f"SELECT rowid, {self._columns} FROM {self._table.name} NOT INDEXED"
-        if self._read(f"{base} ORDER BY rowid", (), rows):
-            yield from rows
+    def orphans(self) -> Iterator[tuple[Table, list[Value]]]:
+        """Rows to which no table leads, with tables that they fit."""
+        tables = [each for each in self.tables if each.name in self.unreadable and each.number]
+        if not tables:
             return
-        yield from rows
-        low = max((row[0] for row in rows), default=0)
-        rows.clear()
-        self._read(f"{base} WHERE rowid > ? ORDER BY rowid DESC", (low,), rows)
-        yield from rows
-        # A bad page may say any number: an index knows better.
-        highest = self._highest_number() or low + PER_TABLE
-        high = min(rows[-1][0] if rows else LAST_NUMBER, highest + 1)
-        yield from self._between(base, low, high)
-
-    def _highest_number(self) -> int:
-        """The highest row number that an index knows."""
-        highest = 0
-        for index in self._indexes():
-            rows: list[SavedRow] = []
-            name = self._table.name
-            self._read(f'SELECT rowid FROM {name} INDEXED BY "{index}"', (), rows)
-            highest = max([highest, *(row[0] for row in rows)])
-        with suppress(sqlite3.Error):
-            for row in self._raw.execute(
-                "SELECT seq FROM sqlite_sequence WHERE name = ?", (self._table.name,)
-            ):
-                highest = max(highest, row[0])
-        return highest
-
-    def _between(self, base: str, low: int, high: int) -> Iterator[SavedRow]:
-        """Rows with numbers between these two, from halves of halves."""
-        left = [(low, high)]
-        while left and self._errors < MOST_ERRORS:
-            low, high = left.pop()
-            rows: list[SavedRow] = []
-            if high - low <= ONE:
-                if high - low == ONE:
-                    self._read(f"{base} WHERE rowid = ?", (low + 1,), rows)
-                    yield from rows
-                continue
-            query = f"{base} WHERE rowid > ? AND rowid < ? ORDER BY rowid"
-            whole = self._read(query, (low, high), rows)
-            yield from rows
-            if not whole:
-                # An empty page looks like a row with the number 0.
-                low = max([low, *(row[0] for row in rows if row[0] < high)])
-                middle = (low + high) // 2
-                left += [(middle, high), (middle - 1, middle + 1), (low, middle)]
-
-    # --- by key ---
-
-    def _by_key(self) -> Iterator[SavedRow]:
-        rows: list[SavedRow] = []
-        key = ", ".join(self._table.key)
-        base = f"SELECT {self._columns} FROM {self._table.name} NOT INDEXED"
-        whole = self._read(f"{base} ORDER BY {key}", (), rows)
-        yield from rows
-        if whole:
-            return
-        yield from self._from_indexes()
-        last: SavedRow | None = self._key_of(rows[-1]) if rows else None
-        while self._errors < MOST_ERRORS:
-            start = self._behind(base, key, last)
-            if start is None:
-                break
-            for direction, order in ((">=", key), ("<", self._descending())):
-                rows.clear()
-                marks = ", ".join("?" * len(start))
-                self._read(
-                    f"{base} WHERE ({key}) {direction} ({marks}) ORDER BY {order}", start, rows
-                )
-                yield from rows
-                if direction == ">=":
-                    last = self._key_of(rows[-1]) if rows else start
-        rows.clear()
-        self._read(f"{base} ORDER BY {self._descending()}", (), rows)
-        yield from rows
-
-    def _descending(self) -> str:
-        return ", ".join(f"{each} DESC" for each in self._table.key)
-
-    def _key_of(self, row: SavedRow) -> SavedRow:
-        return tuple(row[self._table.columns.index(each)] for each in self._table.key)
-
-    def _behind(self, base: str, key: str, last: SavedRow | None) -> SavedRow | None:
-        """Key of the nearest readable row behind the damage, or None."""
-        first = self._table.key[0]
-        for begin in _later_texts(last[0] if last else ""):
-            rows: list[SavedRow] = []
-            query = f"{base} WHERE {first} >= ? ORDER BY {key} LIMIT 1"
-            if self._read(query, (begin,), rows) and rows:
-                return self._key_of(rows[0])
-        return None
-
-    def _from_indexes(self) -> Iterator[SavedRow]:
-        """Rows that an index holds whole."""
-        for index in self._indexes():
-            if {*self._columns_of(index), *self._table.key} >= {*self._table.columns}:
-                rows: list[SavedRow] = []
-                name = self._table.name
-                self._read(f'SELECT {self._columns} FROM {name} INDEXED BY "{index}"', (), rows)
-                yield from rows
-
-    def _columns_of(self, index: str) -> list[str]:
-        with suppress(sqlite3.Error):
-            query = "SELECT name FROM pragma_index_info(?)"
-            return [row[0] for row in self._raw.execute(query, (index,))]
-        return []
-
-    def _indexes(self) -> list[str]:
-        with suppress(sqlite3.Error):
-            query = "SELECT name FROM pragma_index_list(?) WHERE origin <> 'pk' AND NOT partial"
-            return [row[0] for row in self._raw.execute(query, (self._table.name,))]
-        return []
+        reached = {page for root, _ in self._schema.values() for page in self._pages.tree(root)}
+        for page in self._pages.numbers:
+            if page not in reached and self._pages.kind(page) == TABLE_LEAF:
+                for row in filter(None, self._pages.rows(page)):
+                    fit = [each for each in tables if len(row.values) <= len(each.columns)]
+                    yield from ((each, found) for each in fit if (found := each.fit(row)))
 
 
-def _later_texts(text: str) -> Iterator[str]:
-    """Texts behind this one, nearer ones first."""
-    for length in range(len(text), 0, -1):
-        code = ord(text[length - 1]) + 1
-        if code < SURROGATES:
-            yield text[: length - 1] + chr(code)
-    if not text:
-        yield from (chr(code) for code in range(1, 128))
+def _schema_of(raw: sqlite3.Connection) -> Schema:
+    query = "SELECT name, rootpage, sql FROM sqlite_master WHERE rootpage > 0"
+    return {name: (root, sql or "") for name, root, sql in raw.execute(query).fetchall()}

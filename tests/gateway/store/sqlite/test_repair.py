@@ -226,6 +226,30 @@ async def test_a_lost_schema_of_a_store_that_began_with_another_one_is_told_by_i
         assert rows(done.path, table) == rows(folder / "parley.db", table), table
 
 
+async def test_keys_below_a_bad_page_are_read_from_their_index(folder, tmp_path):
+    path = folder / "parley.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        keys = [(f"chat:{'k' * 100}:{number}",) for number in range(500)]
+        connection.executemany("INSERT INTO dedupe SELECT ?, MIN(id) FROM inbox", keys)
+    original = rows(path, "dedupe")
+    root = root_of(path, "dedupe")
+    assert path.read_bytes()[(root - 1) * PAGE] == 2  # it leads to all others
+    overwrite(path, root, random.Random(4))
+    done = await SqliteStore(folder).repair()
+    assert "dedupe" in done.unreadable
+    assert rows(done.path, "dedupe") == original
+    assert await sound(done.path, tmp_path / "new") == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"SQLite format 3\0", b"SQLite format 3\0" + b"\xff" * 90]
+)
+async def test_a_header_alone_is_no_store_to_repair(tmp_path, content):
+    (tmp_path / "parley.db").write_bytes(content or bytes(1))
+    with pytest.raises(StoreCorrupt):
+        await SqliteStore(tmp_path).repair()
+
+
 async def test_a_retry_does_not_hide_that_the_message_of_its_turn_is_lost(folder):
     with closing(sqlite3.connect(folder / "parley.db")) as connection, connection:
         ((inbox, thread),) = connection.execute("SELECT MIN(id), thread FROM inbox").fetchall()
