@@ -122,6 +122,10 @@ class AdapterHost(Protocol):
         """True if a route is for this workspace or its channels."""
         ...
 
+    def introduce(self, bots: Collection[str]) -> None:
+        """Know the platform's ids of an account's bot, which no account answers."""
+        ...
+
     @property
     def live_links(self) -> frozenset[str]:
         """Hosts whose links stay links while an answer is being written."""

@@ -44,8 +44,9 @@ _PLAIN_KEY = re.compile(r"[\w.~-]*(?:/[\w.~-]*){4}", re.ASCII)
 class ConversationKey:
     """The identity of a conversation; its text form never changes between releases.
 
-    `root` is the message or thread that the conversation hangs on, `user` is set where a route
-    gives each person a conversation of their own.
+    `platform` is the account's name in [adapters]: the platform's own, or another where there are
+    several. `root` is the message or thread that the conversation hangs on, `user` is set where a
+    route gives each person a conversation of their own.
     """
 
     platform: str
@@ -154,7 +155,8 @@ class HistoryLimit:
 class Author:
     """A person, or another bot.
 
-    `id` is unique over all platforms, as `slack:T1:U1`; `timezone` is an IANA name.
+    `id` begins with the platform, as `slack:T1:U1`, whichever account they write to; `timezone` is
+    an IANA name.
 
     `kind` and `groups`, the ids of their roles and user groups, are the platform's word and decide
     what they may do. Where the conversation has no workspace, `workspaces` are those in which they

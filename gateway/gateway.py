@@ -117,6 +117,7 @@ class Gateway:
         self._store = store
         self._tokens = tokens
         access, limits = access or Access(), limits or Limits()
+        self._own_bots = access.own_bots
         self._using = using = ActiveSettings(teams, access, limits, serves=bool(platforms))
         self._clock = clock
         trust = self._trust = ClockTrust(clock, steady)
@@ -234,6 +235,10 @@ class Gateway:
     def workspaces(self, platform: str) -> tuple[str, ...]:
         """The workspaces that a platform's routes name, in their order."""
         return self._using.access.workspaces(platform)
+
+    def introduce(self, bots: Collection[str]) -> None:
+        """Know the platform's ids of an account's bot, which no account answers."""
+        self._own_bots.update(bots)
 
     def serves(self, platform: str, workspace: str, channels: Collection[str]) -> bool:
         """True if a route is for this workspace or its channels."""
@@ -685,6 +690,7 @@ class Gateway:
         """
         self.check_open()
         self._using.teams, self._using.access, self._using.limits = teams, access, limits
+        access.own_bots = self._own_bots
         self._dispatcher.limit = limits.parallel_turns
         self._dispatcher.group_limits = limits.crowd_turns
         self._ledger.use(limits.budgets, limits.prices, limits.timezone)

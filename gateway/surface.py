@@ -275,7 +275,12 @@ class TextSurface(Protocol):
 
     @property
     def platform(self) -> str:
-        """The `platform` of its conversations' keys."""
+        """The `platform` of its conversations' keys: the account's name in [adapters]."""
+        ...
+
+    @property
+    def people(self) -> str:
+        """The platform that the ids of its people begin with, to all accounts there."""
         ...
 
     @property

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
-from adapters.discord.config import required_permissions
+from adapters.discord.config import PLATFORM, required_permissions
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.connection import Connection, make_client, make_intents
 from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.identify_gate import IdentifyGate
-from adapters.discord.connection.rate_limits import OF_ALL_NODES, Buckets
+from adapters.discord.connection.rate_limits import Buckets, of_all_nodes
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.shards import Shards
 from adapters.discord.connection.values import (
-    PLATFORM,
     BotIdentity,
     Channel,
     Payload,
@@ -79,7 +78,7 @@ class DiscordAdapter:
     @property
     def name(self) -> str:
         """Its name in [adapters]."""
-        return PLATFORM
+        return self._config.account
 
     async def run(self, host: AdapterHost) -> None:
         """Connect, and hand in what arrives, until cancelled. Raises AuthError."""
@@ -87,14 +86,20 @@ class DiscordAdapter:
 
         def told(at: float) -> None:
             clock.note(at)
-            host.compare_time(PLATFORM, at)
+            host.compare_time(self.name, at)
 
-        buckets = Buckets(host.shared_rate(OF_ALL_NODES))
+        buckets = Buckets(host.shared_rate(of_all_nodes(self.name)))
         speaking = host.check_speaking
         async with Rest(
-            config.token, config.api_url, buckets, told=told, check_speaking=speaking
+            config.token,
+            config.api_url,
+            buckets,
+            told=told,
+            check_speaking=speaking,
+            account=self.name,
         ) as rest:
             me, config = await _sign_in(rest, config)
+            host.introduce((me.user, me.application))
             # Times are compared with those in Discord's ids: its clock counts.
             bot = _Bot(config, host, rest, me, config.shards or 1, self._clock or clock)
             try:
@@ -160,7 +165,7 @@ class _Bot:
         self._targets = MessageTargets(rest, config.threads, host, self._hears_all)
         self._channels = Channels(rest, self._cache.channel)
         files = Files(rest, config.api_url, lambda: host.largest_file)
-        self._fetching = AwaitedFiles(host, PLATFORM, files.fetch_awaited, self._start_task)
+        self._fetching = AwaitedFiles(host, config.account, files.fetch_awaited, self._start_task)
         direct = DirectMessages(rest)
         dead_ends = DeadEnds(host, PLATFORM, direct.send, direct.mention)
         context = InboundContext(
@@ -168,7 +173,7 @@ class _Bot:
             dead_ends=dead_ends,
             targets=self._targets,
             channels=self._channels,
-            people=AuthorLookup(rest, self._cache.guilds, lambda: host.workspaces(PLATFORM)),
+            people=AuthorLookup(rest, self._cache.guilds, lambda: host.workspaces(config.account)),
             fetching=self._fetching,
             roles=self._cache.role,
             learn=self._me_known,
@@ -216,7 +221,13 @@ class _Bot:
             self._events = EventQueue(self, group, self._count, self._clock)
             bot = f"{self._me.user} {make_intents(self._config).value}"
             self._shards = Shards(
-                self._host, self, self._events, self._count, bot=bot, now=self._clock
+                self._host,
+                self,
+                self._events,
+                self._count,
+                account=self._config.account,
+                bot=bot,
+                now=self._clock,
             )
             group.create_task(self._shards.run(), name="connects shards to Discord")
 
@@ -258,7 +269,7 @@ class _Bot:
             task.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
 
     def on_frame(self, shard: int, text: str) -> None:
-        self._host.heartbeat(PLATFORM)
+        self._host.heartbeat(self._config.account)
         self._events.on_frame(shard, text)
 
     def on_lost(self, shard: int) -> None:
@@ -348,7 +359,9 @@ class _Bot:
             (parse_channel(each, guild), str(each.get("last_message_id") or ""))
             for each in (*payload.get("channels", ()), *payload.get("threads", ()))
         ]
-        if not self._host.serves(PLATFORM, guild, [channel.id for channel, _ in channels]):
+        if not self._host.serves(
+            self._config.account, guild, [channel.id for channel, _ in channels]
+        ):
             await self._meet_unknown(guild)
             return
         since = self._past(since)
@@ -359,9 +372,11 @@ class _Bot:
     async def _look_at_servers(self) -> None:
         """Meet servers of which an earlier session told."""
         for guild in await self._cache.guilds():
-            if not self._host.serves(PLATFORM, guild, ()):
+            if not self._host.serves(self._config.account, guild, ()):
                 channels = await self._rest.call("GET", f"/guilds/{guild}/channels")
-                if not self._host.serves(PLATFORM, guild, [str(each["id"]) for each in channels]):
+                if not self._host.serves(
+                    self._config.account, guild, [str(each["id"]) for each in channels]
+                ):
                     await self._meet_unknown(guild)
 
     def _past(self, heard: float) -> float:
@@ -377,7 +392,7 @@ class _Bot:
             with tolerated(LOG, f"leave the server {guild}"):
                 await self._rest.call("DELETE", f"/users/@me/guilds/{guild}")
                 told = LEFT_SERVER
-        self._host.remark(PLATFORM, told.format(guild=guild))
+        self._host.remark(self._config.account, told.format(guild=guild))
         LOG.warning(told.format(guild=guild))
 
     async def on_thread(self, payload: Payload) -> None:

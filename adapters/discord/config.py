@@ -8,7 +8,10 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
 
-from gateway.config.table import IdForm, Section
+from gateway.config.table import AdapterSection, IdForm
+
+PLATFORM = "discord"
+"""The platform that ids of its people begin with."""
 
 API = "https://discord.com/api/v10"
 
@@ -43,9 +46,10 @@ PUBLIC, PRIVATE = ("Create Public Threads", 1 << 35), ("Create Private Threads",
 WEBHOOKS = ("Manage Webhooks", 1 << 29)
 
 
-class Config(Section):
+class Config(AdapterSection):
     """The bot, as the Discord developer portal knows it."""
 
+    _account: str = PLATFORM
     strangers_add_it: ClassVar[bool] = True
     ids: ClassVar[Mapping[str, IdForm]] = IDS
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from adapters.discord.config import Config, required_permissions
 from adapters.discord.connection.rest import ApiError, Rest
-from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import CheckResult
 from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.errors import GatewayError
@@ -42,7 +41,7 @@ def invite_link(config: Config, application: str) -> str:
 
 async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     """Sign in, and look at each place that a route names."""
-    mine = [route for route in routes if route.adapter == PLATFORM]
+    mine = [route for route in routes if route.adapter == config.account]
     try:
         async with Rest(config.token, config.api_url) as rest:
             user = await rest.call("GET", "/users/@me")

@@ -62,7 +62,7 @@ class SlackAdapter:
     @property
     def name(self) -> str:
         """Its name in [adapters]."""
-        return PLATFORM
+        return self._config.account
 
     async def run(self, host: AdapterHost) -> None:
         """Serve until cancelled.
@@ -90,9 +90,11 @@ class SlackAdapter:
         surface = SlackSurface(
             clients,
             live_links=lambda: host.live_links,
-            remark=partial(host.remark, PLATFORM),
+            remark=partial(host.remark, self.name),
             dead_ends=dead_ends,
-            pacer=Pacer(WallClock(), shared=host.shared_rate, pace=self._config.pace),
+            pacer=Pacer(
+                WallClock(), shared=host.shared_rate, pace=self._config.pace, account=self.name
+            ),
             commands=[info.name for info in host.commands()],
         )
         await stack.enter_async_context(surface.maintained())
@@ -107,10 +109,12 @@ class SlackAdapter:
         self, stack: AsyncExitStack, host: AdapterHost, installs: Installations | None
     ) -> SlackClients:
         """The clients, once Slack can be reached. Raises AuthError."""
-        failures, told = 0, partial(host.compare_time, PLATFORM)
+        failures, told = 0, partial(host.compare_time, self.name)
         while True:
             try:
-                clients = SlackClients(self._config, installs, told, host.check_speaking)
+                clients = SlackClients(
+                    self._config, installs, told, host.check_speaking, host.introduce
+                )
                 return await stack.enter_async_context(clients)
             except PlatformUnreachable as error:
                 failures += 1
@@ -135,6 +139,7 @@ class _Service:
     ) -> None:
         self._config = config
         self._host = host
+        self._lease = LEASE.format(config.account)
         self._clients = clients
         self._surface = surface
         self._installs = installs
@@ -157,7 +162,7 @@ class _Service:
         history = History(rates)
         drafts = Drafts(host, calls, history, clock=clock.time)
         files = Files(calls, config, lambda: host.largest_file)
-        self._fetching = AwaitedFiles(host, PLATFORM, files.fetch_awaited, self.start_task)
+        self._fetching = AwaitedFiles(host, config.account, files.fetch_awaited, self.start_task)
         replies = Replies(calls, config, drafts.commands, dead_ends)
         missed = MissedMessages(host, calls, drafts, history, self._fetching, replies, clock)
         pages = MissedPages(host, rates, missed, clock)
@@ -272,12 +277,12 @@ class _Service:
         task.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
 
     def _heartbeat(self) -> None:
-        self._host.heartbeat(PLATFORM)
+        self._host.heartbeat(self._config.account)
 
     def _note_connection(self, is_open: bool) -> None:
         if not is_open:
             self._catch_up.cut_at = self._clock.time()
-        self._host.connection(PLATFORM, is_open=is_open)
+        self._host.connection(self._config.account, is_open=is_open)
 
     def _start_catch_up(self) -> None:
         self._whole_from = self._clock.time()
@@ -289,7 +294,7 @@ class _Service:
         async with self._catch_up_lock:
             failed_at, self._failed_at = self._failed_at, None
             try:
-                self._catches_up = await self._host.hold(LEASE)
+                self._catches_up = await self._host.hold(self._lease)
                 # While another node looks, it has Slack's events, but for those that failed here.
                 if self._catches_up or failed_at is not None:
                     await self._catch_up.note_pause(failed_at)
@@ -335,7 +340,7 @@ class _Service:
 
     async def _may_begin_to_look(self) -> bool:
         """True if the node that looked for what was missed is gone."""
-        return not self._catches_up and await self._host.hold(LEASE)
+        return not self._catches_up and await self._host.hold(self._lease)
 
     def note_title(self, key: ConversationKey, title: str) -> None:
         """Note the title that somebody gave a thread in Slack."""
@@ -344,7 +349,7 @@ class _Service:
     async def note_gap(self, team: str, since: float) -> None:
         """Catch up after the minute for which Slack drops events."""
         LOG.warning("too many events in %s: Slack drops a minute of them", team)
-        self._host.remark(PLATFORM, f"too many events in {team}: it drops some")
+        self._host.remark(self._config.account, f"too many events in {team}: it drops some")
         await self._catch_up.move_back(since)
         self._open_gaps += 1
         self.start_task(self._end_gap(since + MINUTE), "slack left out")

@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from gateway.config.table import (
+    AdapterSection,
     IdForm,
-    Section,
     SettingMistake,
     host_name,
     setting_errors,
 )
 
 PLATFORM = "slack"
-"""The platform of its conversations' keys."""
+"""The platform that ids of its people begin with."""
 SLACK_API = "https://slack.com/api/"
 SLACK_DOMAINS = ("slack.com", "slack-gov.com")
 """Slack's own, and that of GovSlack: files and answers stand at hosts below them.
@@ -94,9 +94,10 @@ IDS = {
 """Slack's ids, by the keys of a route; there are no roles."""
 
 
-class Config(Section):
+class Config(AdapterSection):
     """One Slack app, in one workspace or in several."""
 
+    _account: str = PLATFORM
     ids: ClassVar[Mapping[str, IdForm]] = IDS
     people_have_workspaces: ClassVar[bool] = True
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from slack_sdk.errors import SlackApiError
 
-from adapters.slack.config import PLATFORM, Config
+from adapters.slack.config import Config
 from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import UNREACHABLE, Workspace, code_of, unreachable
 from adapters.slack.manifest import REASONS, events_of, reach_of, scopes_of
@@ -21,7 +21,7 @@ SECONDS = 15.0
 
 async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     """Sign in with every token and compare its scopes."""
-    mine = [route for route in routes if route.adapter == PLATFORM]
+    mine = [route for route in routes if route.adapter == config.account]
     problems: list[str] = []
     about: list[str] = []
     try:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from benchmarks.gateway.teams import INFO, USAGE
 from gateway.adapter import AdapterHost
-from gateway.config.table import Section
+from gateway.config.table import AdapterSection
 from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import GatewayError
 from gateway.surface import OutcomeUnknown, Part, Place, Speech, TextLimits
@@ -31,7 +31,7 @@ PATIENCE = 10.0
 _NUMBER = re.compile(r"message (\d+) ")
 
 
-class Config(Section):
+class Config(AdapterSection):
     """The table [adapters.load]."""
 
     port: int
@@ -102,7 +102,7 @@ class Echo(ReplayChatCompletionClient):
 class LoadSurface:
     """The driver as the place of answers."""
 
-    platform = NAME
+    platform = people = NAME
     limits = TextLimits(message=1000)
 
     def __init__(self, link: Link) -> None:

@@ -146,6 +146,8 @@ class Access:
         """Hosts whose links stay links while an answer is being written."""
         self.approval_places = tuple(map(_channel, approvals))
         """Channels where approvals are shown besides their threads."""
+        self.own_bots: set[str] = set()
+        """Ids of the accounts' bots: none of them answers another one."""
         named = (group for route in self._routes for group in (*route.roles, *route.groups))
         self.groups = frozenset((*groups, *named))
         """Groups and roles that rules depend on."""
@@ -187,6 +189,8 @@ class Access:
         `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in;
         `to_others`: it mentions other people, and not the bot.
         """
+        if self._is_own(author):
+            return False
         there = self.at(key, direct=direct)
         if to_others:
             in_thread = in_thread and any(map(_answers_others, there))
@@ -198,6 +202,11 @@ class Access:
         if "always" in wanted or (in_thread and "thread" in wanted):
             return True
         return bool(wanted) and (direct or mentioned)
+
+    def _is_own(self, author: Author) -> bool:
+        """True for a bot of one of the accounts."""
+        ids = (each.rpartition(":")[2] for each in (author.id, *author.aliases))
+        return author.kind == "bot" and not self.own_bots.isdisjoint(ids)
 
     @property
     def ever_streams_reasoning(self) -> bool:
@@ -226,7 +235,7 @@ class Access:
             route = self._route(there, author, message.key)
             team, mode = (route.team, route.mode) if route else ("", "queue")
             return Admission(team=team, mode=mode, rule=OPERATORS)
-        if message.key.is_local or author.id.partition(":")[0] == LOCAL:
+        if message.key.is_local or author.id.partition(":")[0] == LOCAL or self._is_own(author):
             return Denial()
         for route in there:
             if _lets_in(route, author, message.key):

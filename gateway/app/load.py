@@ -26,12 +26,11 @@ from gateway.config.powers import powers_of
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.remains import Remains
 from gateway.config.root import Config
-from gateway.config.table import Section
 from gateway.config.toml import KeyPath, read_toml, substitute, variables_in
 from gateway.config.validation import validate
 from gateway.references.ids import check_ids, check_route_ids
 from gateway.references.lookup import Lookup
-from gateway.references.routes import check_route_names, incomplete_routes, open_routes
+from gateway.references.routes import Platforms, check_route_names, incomplete_routes, open_routes
 from gateway.values import BUILT_IN, Origin
 from teams.environment import withhold_variables
 
@@ -99,7 +98,7 @@ def load_config(
         read = _read_adapters(config, written, folder, unset)
         adapters = read.settings
         problems += read.problems
-        problems += _wrong_names(Lookup(config, written, imports), read.kinds, remains)
+        problems += _wrong_names(Lookup(config, written, imports), read.platforms, remains)
     REDACTION.add(secrets_of(config))
     for adapter in adapters.values():
         REDACTION.add(secrets_of(adapter.config))
@@ -119,9 +118,7 @@ def _read_adapters(
     return read_adapters(config.adapters, tables, folder, known)
 
 
-def _wrong_names(
-    lookup: Lookup, platforms: Mapping[str, type[Section]], remains: Remains
-) -> Iterator[Problem]:
+def _wrong_names(lookup: Lookup, platforms: Platforms, remains: Remains) -> Iterator[Problem]:
     """Names and ids that lead nowhere, at their places in the file."""
     from gateway.references.check import check_references  # it loads the engine
     from gateway.references.tools import check_tool_arguments, check_tool_names

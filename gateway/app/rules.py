@@ -72,9 +72,10 @@ def check_people(config: Config) -> Iterator[Finding]:
     places = [(f"operators[{at}]", person) for at, person in enumerate(policies.operators)]
     for tool, policy in policies.tools.named().items():
         places += [(f"tools.{tool}.approvers", person) for person in policy.approvers]
+    known = {*config.platforms.values(), LOCAL}
     for place, person in places:
         platform = person.partition(":")[0]
-        if person not in (ASKER, OPERATORS) and platform not in (*config.adapters, LOCAL):
-            hint = did_you_mean(platform, config.adapters) or f"add [adapters.{platform}]"
+        if person not in (ASKER, OPERATORS) and platform not in known:
+            hint = did_you_mean(platform, known) or f"add [adapters.{platform}]"
             text = NOBODY.format(person=person, hint=hint)
             yield Finding(kind="person", name=f"policies.{place}", good=True, text=text)

@@ -68,9 +68,9 @@ def database_of(config: Config) -> Database | None:
 def product_of(loaded: LoadedConfig) -> Product:
     """The product that a config is of."""
     ids = (
-        f"{name}: {ident}"
-        for name, platform in loaded.adapters.items()
-        for ident in platform.config.app_ids
+        f"{each.platform}: {ident}"
+        for each in loaded.adapters.values()
+        for ident in each.config.app_ids
     )
     return Product(name=loaded.config.store.name, ids=frozenset(ids))
 

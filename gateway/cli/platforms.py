@@ -16,6 +16,9 @@ from gateway.cli.group import ParleyGroup, ask_about, config_parameter, global_p
 
 if TYPE_CHECKING:
     from gateway.adapter import TrustedSettings, WrittenSettings
+    from gateway.config.root import Config
+
+_ACCOUNT = "parley.account"
 
 
 class PlatformsGroup(ParleyGroup):
@@ -61,10 +64,21 @@ def _with_config(command: click.Command, name: str) -> click.Command:
         command.params = [*global_parameters(), *command.params]
         return command
 
-    def given(ctx: click.Context, path: Path | None, trust: bool) -> None:
-        ctx.obj = _Reader(name, path, trust)
+    def keep(ctx: click.Context, _: click.Parameter, account: str | None) -> None:
+        ctx.meta[_ACCOUNT] = account
 
-    command.params = [config_parameter(given), *command.params]
+    def given(ctx: click.Context, path: Path | None, trust: bool) -> None:
+        ctx.obj = _Reader(name, path, trust, ctx.meta.get(_ACCOUNT))
+
+    account = click.Option(
+        ["--account"],
+        metavar="NAME",
+        expose_value=False,
+        is_eager=True,
+        callback=keep,
+        help="The account's name in [adapters], where there are several.",
+    )
+    command.params = [config_parameter(given), account, *command.params]
     return command
 
 
@@ -77,13 +91,16 @@ class _Reader:
     trust: bool
     """As said before the command."""
 
+    account: str | None
+
     def __call__(self) -> WrittenSettings:
         from gateway.adapter import WrittenSettings  # only for commands that read the config
         from gateway.app.load import load_config
 
         config = load_config(self.path, references=False, secrets=False).config
-        routes = tuple(route for route in config.routes if route.adapter == self.name)
-        return WrittenSettings(table=config.adapters.get(self.name, {}), routes=routes)
+        account = self._account_in(config)
+        routes = tuple(route for route in config.routes if route.adapter == account)
+        return WrittenSettings(table=config.adapters.get(account, {}), routes=routes)
 
     def trusted(self, *, trust: bool) -> TrustedSettings | None:
         from gateway.adapter import TrustedSettings  # as above
@@ -93,8 +110,21 @@ class _Reader:
 
         ask_about(self.path, trust=trust or self.trust)
         loaded = load_config(self.path)
-        found = loaded.adapters.get(self.name)
+        found = loaded.adapters.get(self._account_in(loaded.config))
         if found is None:
             return None
         require_network(loaded, [address_of(found)])
         return TrustedSettings(settings=found.config, commands=tuple(command_infos()))
+
+    def _account_in(self, config: Config) -> str:
+        """The named account, or the only one; else the platform's own name."""
+        accounts = [name for name, platform in config.platforms.items() if platform == self.name]
+        if self.account not in (None, *accounts):
+            raise click.BadParameter(
+                f"[adapters.{self.account}] is no account on {self.name}; there are: "
+                f"{', '.join(accounts) or 'none'}",
+                param_hint="--account",
+            )
+        if self.account is None and len(accounts) > 1 and self.name not in accounts:
+            raise click.UsageError(f"Say which account, with --account: {', '.join(accounts)}.")
+        return self.account or (accounts[0] if len(accounts) == 1 else self.name)

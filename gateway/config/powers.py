@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from gateway.base.database_url import database_place
 from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
+from gateway.config.table import platform_of
 from gateway.config.toml import KeyPath
 
 Kind: TypeAlias = Literal[
@@ -62,8 +63,8 @@ def _powers(path: KeyPath, value: Any) -> Iterator[Power]:
 
 def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
     match path:
-        case ("adapters", str(platform)):
-            yield Power("address", f"the platform {platform}")
+        case ("adapters", str(name)):
+            yield Power("address", f"the platform {platform_of(name, table)}")
         case ("tracing",) if "endpoint" not in table:
             yield Power("address", "the collector of OTEL_EXPORTER_OTLP_ENDPOINT")
         case ("teams" | "mcp", *_):

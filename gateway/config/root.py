@@ -22,7 +22,7 @@ from gateway.config.settings import (
     StoreConfig,
     TerminalConfig,
 )
-from gateway.config.table import Section
+from gateway.config.table import Section, platform_of
 from gateway.config.teams import DemoTeam, TeamConfig
 from gateway.config.tracing import TracingConfig
 
@@ -62,7 +62,10 @@ class Config(Section):
     """Folders and pages that agents name in their `knowledge`, each as [knowledge.NAME]."""
 
     adapters: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    """The chat platforms that `parley serve` connects to, each as [adapters.NAME]."""
+    """The accounts on chat platforms that `parley serve` connects to, each as [adapters.NAME].
+
+    NAME is the platform's name, or the table has `platform`.
+    """
 
     routes: list[Route] = Field(default_factory=list)
     """People, places and teams that answer there, each as [[routes]]."""
@@ -102,6 +105,11 @@ class Config(Section):
 
     tracing: TracingConfig | None = None
     """Place of traces."""
+
+    @property
+    def platforms(self) -> dict[str, str]:
+        """The platform of each account in [adapters]."""
+        return {name: platform_of(name, table) for name, table in self.adapters.items()}
 
     def team_name(self, name: str = "") -> str:
         """The name, or that of the default team."""

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, NamedTuple, cast, get_args
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, cast, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -66,37 +66,6 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=False)
 
-    strangers_add_it: ClassVar[bool] = False
-    """True for a platform where anybody may add the bot to a workspace of their own.
-
-    Its routes for `users = "members"` have to name their workspaces.
-    """
-
-    ids: ClassVar[Mapping[str, IdForm]] = {}
-    """The platform's forms of ids, by the keys of a route.
-
-    With a form for one key, ids under keys without one can't let anybody in. Without any, ids are
-    not checked.
-    """
-
-    people_have_workspaces: ClassVar[bool] = False
-    """True if a person's id names a workspace, as in "slack:T1:U1"."""
-
-    @property
-    def api_address(self) -> str:
-        """The address of the table's platform, if it is known."""
-        return ""
-
-    @property
-    def app_ids(self) -> tuple[str, ...]:
-        """Ids of the platform's apps, such as "app A0123ABCD"."""
-        return ()
-
-    @property
-    def listens_at(self) -> tuple[str, int] | None:
-        """Host and port at which the platform's requests are taken, if any."""
-        return None
-
     @model_validator(mode="before")
     @classmethod
     def _read_secrets(cls, data: Any, info: ValidationInfo) -> Any:
@@ -144,6 +113,66 @@ class Section(BaseModel):
         references = [f"{name}_{kind}" for name in cls.secrets() for kind in ("env", "file")]
         names = [each for name, field in cls.model_fields.items() for each in _names(name, field)]
         return [*names, *references]
+
+
+def platform_of(name: str, table: Mapping[str, Any]) -> str:
+    """The platform of a table of [adapters]."""
+    platform = table.get("platform")
+    return platform if platform and isinstance(platform, str) else name
+
+
+class AdapterSection(Section):
+    """A table of [adapters]: one account on a platform."""
+
+    platform: str = ""
+    """The platform of an account with another name, such as "slack" in [adapters.support].
+
+    Each account has threads, routes and limits of its own; a person is the same to all.
+    """
+
+    _account: str = ""
+
+    @property
+    def account(self) -> str:
+        """Its name in [adapters]."""
+        return self._account
+
+    def named(self, account: str) -> Self:
+        """The same settings under this name in [adapters]."""
+        found = self.model_copy()
+        found._account = account
+        return found
+
+    strangers_add_it: ClassVar[bool] = False
+    """True for a platform where anybody may add the bot to a workspace of their own.
+
+    Its routes for `users = "members"` have to name their workspaces.
+    """
+
+    ids: ClassVar[Mapping[str, IdForm]] = {}
+    """The platform's forms of ids, by the keys of a route.
+
+    With a form for one key, ids under keys without one can't let anybody in. Without any, ids are
+    not checked.
+    """
+
+    people_have_workspaces: ClassVar[bool] = False
+    """True if a person's id names a workspace, as in "slack:T1:U1"."""
+
+    @property
+    def api_address(self) -> str:
+        """The address of the table's platform, if it is known."""
+        return ""
+
+    @property
+    def app_ids(self) -> tuple[str, ...]:
+        """Ids of the platform's apps, such as "app A0123ABCD"."""
+        return ()
+
+    @property
+    def listens_at(self) -> tuple[str, int] | None:
+        """Host and port at which the platform's requests are taken, if any."""
+        return None
 
 
 def _names(name: str, field: FieldInfo) -> list[str]:

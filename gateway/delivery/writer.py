@@ -97,7 +97,7 @@ class Writer:
         self._clock = clock
         self._up_to_date = up_to_date
         """Called once all events so far are seen, before it is asked for later ones."""
-        self._people = f"{surface.platform}:"
+        self._people = f"{surface.people}:"
         self._sender = Sender(self._outbox, surface, clock)
         self._busy = BusyIndicator(surface, clock)
         self._backoff = Backoff(clock)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gateway.base.suggest import did_you_mean
 from gateway.config.policies import ASKER, OPERATORS
 from gateway.config.problems import Problem
 from gateway.config.root import Config
 from gateway.config.routes import ANYWHERE, MEMBERS, Route
-from gateway.config.table import IdForm, Section
+from gateway.config.table import IdForm
 from gateway.config.toml import KeyPath
-from gateway.references.routes import PLACES, Numbered
+from gateway.references.routes import PLACES, Numbered, Platforms
 
 EVERYBODY = frozenset({"*", "all", "any", "anybody", "anyone", "everybody", "everyone", "member"})
 EVERYWHERE = frozenset({"all", "any", "anywhere", "everywhere", "**"})
@@ -23,7 +23,7 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def check_ids(config: Config, platforms: Mapping[str, type[Section]]) -> Iterator[Problem]:
+def check_ids(config: Config, platforms: Platforms) -> Iterator[Problem]:
     """Ids that can't be anybody's or any place's on their platform."""
     yield from check_route_ids(enumerate(config.routes), platforms)
     policies = config.policies
@@ -42,9 +42,9 @@ def check_ids(config: Config, platforms: Mapping[str, type[Section]]) -> Iterato
                 yield from _of_case(place, role, platforms)
 
 
-def _of_case(path: KeyPath, role: str, platforms: Mapping[str, type[Section]]) -> Iterator[Problem]:
+def _of_case(path: KeyPath, role: str, platforms: Platforms) -> Iterator[Problem]:
     """A role or group that no platform of the config has."""
-    kinds = platforms.values()
+    kinds = platforms.kinds.values()
     if role == OPERATORS or any(not kind.ids for kind in kinds):
         return
     forms = [kind.ids[key] for kind in kinds for key in ("roles", "groups") if key in kind.ids]
@@ -55,15 +55,17 @@ def _of_case(path: KeyPath, role: str, platforms: Mapping[str, type[Section]]) -
         yield Problem(path=path, text=text)
 
 
-def check_route_ids(routes: Numbered, platforms: Mapping[str, type[Section]]) -> Iterator[Problem]:
+def check_route_ids(routes: Numbered, platforms: Platforms) -> Iterator[Problem]:
     """Ids of routes that can't be anybody's or any place's."""
     for at, route in routes:
-        kind = platforms.get(route.adapter)
+        kind = platforms.kind_of(route.adapter)
         for key in PLACES if kind and kind.ids else ():
-            yield from _of_route(route, ("routes", at, key), key, kind and kind.ids.get(key))
+            yield from _of_route(route, ("routes", at, key), key, platforms)
 
 
-def _of_route(route: Route, path: KeyPath, key: str, form: IdForm | None) -> Iterator[Problem]:
+def _of_route(route: Route, path: KeyPath, key: str, platforms: Platforms) -> Iterator[Problem]:
+    platform, kind = platforms.accounts[route.adapter], platforms.kind_of(route.adapter)
+    form = kind and kind.ids.get(key)
     names: list[str] = getattr(route, key)
     if names and form is None:
         text = f"found {key}, expected users: {route.adapter} has no {key}, so this lets in nobody"
@@ -72,7 +74,7 @@ def _of_route(route: Route, path: KeyPath, key: str, form: IdForm | None) -> Ite
     for at, name in enumerate(names):
         if form is None or (key, name) in (("users", MEMBERS), ("channels", ANYWHERE)):
             continue
-        if not _fits(name, route.adapter, key, form):
+        if not _fits(name, platform, key, form):
             said = _found(name, form, form.example)
             yield Problem(path=(*path, at), text=f"{said}; {_advice(key, name, form)}")
 
@@ -101,13 +103,18 @@ def _instead(name: str, form: IdForm) -> str:
     return ""
 
 
-def _of_policy(
-    path: KeyPath, name: str, key: str, platforms: Mapping[str, type[Section]]
-) -> Iterator[Problem]:
+def _of_policy(path: KeyPath, name: str, key: str, platforms: Platforms) -> Iterator[Problem]:
     """A person or channel with its platform's name, as in slack:T1:U1."""
-    platform, *parts = name.split(":")
-    kind = platforms.get(platform)
+    account, *parts = name.split(":")
+    platform = platforms.accounts.get(account, account)
+    kind = platforms.kinds.get(platform)
     if kind is None or not kind.ids:
+        return
+    if key != "users":
+        platform = account
+    elif platform != account:
+        text = f"found {name!r}, expected {platform}:...: people have their platform's name, to all"
+        yield Problem(path=path, text=f"{text} accounts on it")
         return
     keys = (key,) if key == "users" and not kind.people_have_workspaces else ("workspace", key)
     fits = len(parts) == len(keys) and all(

@@ -8,15 +8,29 @@ from typing import Any, TypeAlias
 from gateway.config.problems import Problem
 from gateway.config.remains import Remains
 from gateway.config.routes import ANYWHERE, MEMBERS, Route, listed
-from gateway.config.table import Section
+from gateway.config.table import AdapterSection
 from gateway.config.toml import KeyPath
 from gateway.references.lookup import Lookup, check_name
+from gateway.values import value
 
 PLACES = ("workspace", "channels", "users", "roles", "groups", "bots")
 """Keys of a route with ids."""
 
 Numbered: TypeAlias = Iterable[tuple[int, Route]]
 """Routes with their numbers."""
+
+
+@value
+class Platforms:
+    """Types of the tables in [adapters], by platform, and the platforms of accounts."""
+
+    kinds: Mapping[str, type[AdapterSection]]
+    accounts: Mapping[str, str]
+
+    def kind_of(self, account: str) -> type[AdapterSection] | None:
+        """The type of an account's table, if it is known."""
+        return self.kinds.get(self.accounts.get(account, ""))
+
 
 OPEN_ROUTE = (
     'found "members" of any server, expected guild = "ID of your server", or a list of ids, beside '
@@ -48,10 +62,10 @@ def check_route_names(routes: Numbered, lookup: Lookup) -> Iterator[Problem]:
         yield from lookup.team((*path, "team"), route.team)
 
 
-def open_routes(routes: Numbered, platforms: Mapping[str, type[Section]]) -> Iterator[Problem]:
+def open_routes(routes: Numbered, platforms: Platforms) -> Iterator[Problem]:
     """Routes for the members of any server, also of strangers."""
     for number, route in routes:
-        platform = platforms.get(route.adapter)
+        platform = platforms.kind_of(route.adapter)
         strangers = platform is not None and platform.strangers_add_it
         if strangers and MEMBERS in route.users and not route.workspace:
             yield Problem(path=("routes", number, "users"), text=OPEN_ROUTE)

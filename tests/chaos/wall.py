@@ -15,7 +15,7 @@ Reach = Callable[[str], None]
 class BlindWall:
     """One that can't tell what was posted to it."""
 
-    platform = "chat"
+    platform = people = "chat"
     limits = TextLimits(message=4000)
 
     def __init__(self, path: Path, reach: Reach) -> None:

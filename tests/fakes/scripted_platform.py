@@ -17,7 +17,7 @@ from pydantic import Field, SecretStr
 
 import adapters
 from gateway.adapter import AdapterHost, AuthError
-from gateway.config.table import Section
+from gateway.config.table import AdapterSection
 
 Script = Callable[[AdapterHost], Awaitable[None]]
 
@@ -34,7 +34,7 @@ bot_token = "xoxb-1234567890"
 """Tables of a config with which the platform is served."""
 
 
-class Config(Section):
+class Config(AdapterSection):
     """The settings in `[adapters.scripted]`."""
 
     bot_token: SecretStr

@@ -128,7 +128,7 @@ class Board:
 class PlainSurface:
     """Only what every surface can do."""
 
-    platform = "scripted"
+    platform = people = "scripted"
 
     def __init__(self, board: Board, *, limits: TextLimits | None = None) -> None:
         self.board = board

@@ -98,11 +98,22 @@ class PingedSocket(DiscordClientWebSocketResponse):
             protocol._data_received_cb = self._on_data_received  # pyright: ignore[reportPrivateUsage]
 
 
-def _watch_sockets(client: ShardClient, listener: ClientListener) -> None:
-    """Limit the time to open a socket, and tell of each."""
-    connect = client.http.ws_connect
+def _direct(client: ShardClient, config: Config, listener: ClientListener) -> None:
+    """Use the config's addresses; limit the time to open a socket, and tell of each.
+
+    discord.py has one address for all bots of a process.
+    """
+    connect, request = client.http.ws_connect, client.http.request
+    base, first = config.api_url.rstrip("/"), DiscordWebSocket.DEFAULT_GATEWAY.origin()
+
+    async def ask(route: Route, **more: Any) -> Any:
+        route.url = base + route.url.removeprefix(Route.BASE)
+        return await request(route, **more)
 
     async def ws_connect(url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
+        address = yarl.URL(url)
+        if config.gateway_url is not None and address.origin() == first:
+            url = str(yarl.URL(config.gateway_url).with_query(address.query))
         async with asyncio.timeout(CONNECT_SECONDS):
             socket = await connect(url, compress=compress)
         assert isinstance(socket, PingedSocket)
@@ -110,7 +121,7 @@ def _watch_sockets(client: ShardClient, listener: ClientListener) -> None:
         listener.on_opened()
         return socket
 
-    client.http.ws_connect = ws_connect
+    client.http.request, client.http.ws_connect = ask, ws_connect
 
 
 def make_intents(config: Config) -> Intents:
@@ -132,11 +143,8 @@ def make_client(
     may_identify: Callable[[], Awaitable[None]],
 ) -> ShardClient:
     """A new client; nothing is connected yet."""
-    # discord.py has one address, and one kind of socket, for a whole process.
+    # discord.py has one kind of socket for a whole process.
     discord.http.DiscordClientWebSocketResponse = PingedSocket  # pyright: ignore[reportPrivateImportUsage]
-    Route.BASE = config.api_url.rstrip("/")
-    if config.gateway_url is not None:
-        DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(config.gateway_url)
     VoiceClient.warn_nacl = VoiceClient.warn_dave = False
     client = ShardClient(
         listener,
@@ -154,7 +162,7 @@ def make_client(
         # Nothing waits for it here, and a client closed meanwhile would leave a task behind.
         guild_ready_timeout=0.0,
     )
-    _watch_sockets(client, listener)
+    _direct(client, config, listener)
     return client
 
 

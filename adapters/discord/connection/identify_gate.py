@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.errors import GatewayClosed, GatewayError, StoreTaken
@@ -66,7 +65,7 @@ class IdentifyGate:
             LOG.error("Discord lets the bot begin no new session for %.0f s", limit.reset)
             await sleep(self._clock, min(max(limit.reset, LOOK_AGAIN), LONGEST_WAIT))
             limit = await self._limit()
-        bucket = f"{PLATFORM} identify {shard % limit.concurrency} of {limit.concurrency}"
+        bucket = f"{self._rest.account} identify {shard % limit.concurrency} of {limit.concurrency}"
         lock = self._locks[bucket]
         await lock.acquire()
         try:

@@ -41,8 +41,13 @@ HELD_SECONDS = 1.0
 PER_SECOND = 45
 """Calls of a bot in all; Discord takes 50."""
 
-OF_ALL_NODES = RateLimit(name="discord", per_minute=34 * 60, burst=6)
-"""With what is drawn and used later, that is less than 50 in each second."""
+
+def of_all_nodes(account: str) -> RateLimit:
+    """The rate of a bot on all nodes.
+
+    With what is drawn and used later, that is less than 50 in each second.
+    """
+    return RateLimit(name=account, per_minute=34 * 60, burst=6)
 
 
 class Rank(IntEnum):

@@ -19,6 +19,7 @@ from typing import Any, Self, cast
 import aiohttp
 from pydantic import SecretStr
 
+from adapters.discord.config import PLATFORM
 from adapters.discord.connection.rate_limits import Bucket, Buckets, Rank
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
@@ -128,7 +129,10 @@ class Rest:
         buckets: Buckets | None = None,
         told: Callable[[float], None] | None = None,
         check_speaking: Callable[[], None] = lambda: None,
+        account: str = PLATFORM,
     ) -> None:
+        self.account = account
+        """The bot's name in [adapters]."""
         self._token = token
         self._check_speaking = check_speaking
         self._told = told

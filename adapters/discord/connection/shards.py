@@ -18,7 +18,6 @@ from typing import Protocol
 from adapters.discord.connection.connection import Connection
 from adapters.discord.connection.shard_session import ShardClient
 from adapters.discord.connection.shard_state import ShardState, find_state, name_of
-from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import AdapterHost
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.base.describe import describe
@@ -74,7 +73,8 @@ class ShardHolder(Protocol):
 class Shards:
     """Connects the shards whose leases it can get, until cancelled.
 
-    `bot` names the bot and its intents: a session with others is not resumed.
+    `account` is its name in [adapters]. `bot` names the bot and its intents: a session with others
+    is not resumed.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class Shards:
         states: ShardStates,
         shards: int,
         *,
+        account: str,
         bot: str,
         now: Callable[[], float],
         clock: Clock | None = None,
@@ -92,6 +93,7 @@ class Shards:
         self._holder = holder
         self._states = states
         self._shards = shards
+        self._account = account
         self._bot = bot
         self._now = now
         self._clock = clock or WallClock()
@@ -126,7 +128,7 @@ class Shards:
         self._tell()
 
     def _tell(self) -> None:
-        self._host.connection(PLATFORM, is_open=self._held.keys() <= self._open)
+        self._host.connection(self._account, is_open=self._held.keys() <= self._open)
 
     async def run(self) -> None:
         """Connect what this node has the lease of. Raises AuthError."""
@@ -135,12 +137,12 @@ class Shards:
                 group.create_task(self._keep(shard), name=f"keeps shard {shard}")
 
     async def _keep(self, shard: int) -> None:
-        lease = f"{PLATFORM} {name_of(shard, self._shards)}"
+        lease = f"{self._account} {name_of(shard, self._shards)}"
         while True:
             if await self._take(shard, lease):
                 LOG.info("this node has the lease %r", lease)
                 await self._connect(shard, lease)
-            self._host.heartbeat(PLATFORM)  # who waits for a lease misses nothing
+            self._host.heartbeat(self._account)  # who waits for a lease misses nothing
             self._tell()
             await sleep(self._clock, LOOK_SECONDS)
 
@@ -226,7 +228,7 @@ class Shards:
         """The state that the last holder left; None if unreadable."""
         try:
             await self._holder.take_over()
-            marks = await self._host.marks(PLATFORM)
+            marks = await self._host.marks(self._account)
             return find_state(marks, shard, self._shards, self._now(), self._bot)
         except GatewayError as error:
             LOG.warning("could not read the state of shard %s: %s", shard, error)
@@ -242,7 +244,7 @@ class Shards:
             return stored
         try:
             marks = state.marks(shard, self._shards, self._bot)
-            await self._host.add_gaps(PLATFORM, (), marks)
+            await self._host.add_gaps(self._account, (), marks)
         except GatewayError as error:
             LOG.warning("could not store the state of shard %s: %s", shard, error)
             return stored

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-PLATFORM = "discord"
-
 Payload = Mapping[str, Any]
 
 THREADS = frozenset({10, 11, 12})
@@ -30,12 +28,13 @@ class BotIdentity:
 class Sender:
     """The author of a message.
 
-    `roles` is None if the event omits them.
+    `roles` is None if the event omits them. `application` has written it, as a webhook or a bot.
     """
 
     id: str
     name: str
     bot: bool = False
+    application: str = ""
     roles: frozenset[str] | None = None
     guest: bool = False
 

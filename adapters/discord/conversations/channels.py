@@ -7,7 +7,7 @@ from time import monotonic
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import PLATFORM, Channel, parse_channel
+from adapters.discord.connection.values import Channel, parse_channel
 from adapters.discord.conversations.threads import MessageTarget, MessageTargets
 from gateway.conversation import ConversationKey
 
@@ -53,12 +53,10 @@ async def find_conversation(
     `root` is the message that a conversation outside threads hangs on. Raises the errors of calls.
     """
     if not guild:
-        return ConversationKey(platform=PLATFORM, channel=channel), False
+        return targets.key("", channel), False
     found = await channels.get(channel)
     if not found.is_thread:
-        root = targets.root_of(root)
-        key = ConversationKey(platform=PLATFORM, workspace=guild, channel=channel, root=root)
-        return key, False
+        return targets.key(guild, channel, targets.root_of(root)), False
     await targets.look_up_root(channel)
     key = targets.key_of_thread(guild, found.parent, channel)
     targets.set_target(key, MessageTarget(channel, thread=True))

@@ -14,7 +14,6 @@ from typing import Any
 
 from adapters.discord.connection.message_body import Message, neutral
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import PLATFORM
 from adapters.discord.read_message import read_message
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey
@@ -69,8 +68,10 @@ class CommandThreads:
         """The conversation hangs on this message."""
         self.load(key.root, message)
         try:
-            await self._host.mark(PLATFORM, f"{ROOT}:{message}", f"{MARK}:{key.root}", of=key)
-            await self._host.mark(PLATFORM, f"{MARK}:{key.root}", message, of=key)
+            await self._host.mark(
+                self._rest.account, f"{ROOT}:{message}", f"{MARK}:{key.root}", of=key
+            )
+            await self._host.mark(self._rest.account, f"{MARK}:{key.root}", message, of=key)
         except GatewayError as error:  # it can be found again
             LOG.warning("could not store the message of a conversation: %s", error)
 

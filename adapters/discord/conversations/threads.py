@@ -28,7 +28,7 @@ from adapters.discord.connection.rest import (
     ApiError,
     Rest,
 )
-from adapters.discord.connection.values import PLATFORM, THREADS
+from adapters.discord.connection.values import THREADS
 from adapters.discord.conversations.command_threads import (
     MARK,
     ROOT,
@@ -111,7 +111,7 @@ class MessageTargets:
 
     async def load(self) -> None:
         """Remember the private threads and direct channels of earlier runs."""
-        for name, value in (await self._host.marks(PLATFORM)).items():
+        for name, value in (await self._host.marks(self._rest.account)).items():
             self._load(name, value)
 
     def _load(self, name: str, value: str) -> None:
@@ -144,7 +144,7 @@ class MessageTargets:
                 self._load(name, found)
 
     async def _mark(self, name: str) -> str:
-        return (await self._host.marks(PLATFORM, name)).get(name, "")
+        return (await self._host.marks(self._rest.account, name)).get(name, "")
 
     def add_direct(self, channel: str) -> None:
         """Somebody writes in a direct channel: Discord lists none of them."""
@@ -153,17 +153,23 @@ class MessageTargets:
     async def keep_direct(self, key: ConversationKey, thread: str) -> None:
         """Record the thread in which a direct message was taken."""
         if self.direct.get(key.channel) != thread:
-            await self._host.mark(PLATFORM, f"direct:{key.channel}", thread, of=key)
+            await self._host.mark(self._rest.account, f"direct:{key.channel}", thread, of=key)
             self.direct[key.channel] = thread
 
     def root_of(self, where: str) -> str:
         """The root of the conversation in a thread or on a message."""
         return self._roots.get(where) or self._commands.root_at(where) or where
 
+    def key(self, guild: str, channel: str, root: str = "") -> ConversationKey:
+        """The conversation in a channel that hangs on a message."""
+        return ConversationKey(
+            platform=self._rest.account, workspace=guild, channel=channel, root=root
+        )
+
     def key_of_thread(self, guild: str, parent: str, thread: str) -> ConversationKey:
         """The key of the conversation that stands in a thread."""
         root = self.root_of(thread)
-        return ConversationKey(platform=PLATFORM, workspace=guild, channel=parent, root=root)
+        return self.key(guild, parent, root)
 
     def set_opening(self, key: ConversationKey, title: str, asker: str) -> None:
         """A conversation may begin with a message of this author's."""
@@ -284,8 +290,8 @@ class MessageTargets:
         )
         self.locked.learn(thread)
         channel = str(thread["id"])
-        await self._host.mark(PLATFORM, f"{ROOT}:{channel}", f"thread:{key.root}", of=key)
-        await self._host.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
+        await self._host.mark(self._rest.account, f"{ROOT}:{channel}", f"thread:{key.root}", of=key)
+        await self._host.mark(self._rest.account, f"thread:{key.root}", channel, of=key)
         self._remember(key.root, channel)
         if opening.asker:
             await self._rest.call("PUT", f"/channels/{channel}/thread-members/{opening.asker}")

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, cast
 
 from adapters.discord.connection.rest import ApiError, Rest
-from adapters.discord.connection.values import PLATFORM, Channel, sent_at
+from adapters.discord.connection.values import Channel, sent_at
 from adapters.discord.inbound.missed_messages import place_of
 from gateway.conversation import ConversationKey
 from gateway.missed import Gap, OpenGap, ReadPage
@@ -35,9 +35,9 @@ def has_threads(channel: Channel) -> bool:
     return channel.type in PARENTS
 
 
-def archive_of(channel: str) -> ConversationKey:
+def archive_of(account: str, channel: str) -> ConversationKey:
     """The work list's name for the archive of a channel."""
-    return ConversationKey(platform=PLATFORM, channel=channel, root=ARCHIVE)
+    return ConversationKey(platform=account, channel=channel, root=ARCHIVE)
 
 
 @dataclass(slots=True)
@@ -57,7 +57,8 @@ class WokenThreads:
     listed. An event tells of its waking, or the next connection, which may be another process's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, account: str) -> None:
+        self._account = account
         self._listings: dict[str, _Listing] = {}
 
     def inherit(self, archives: Iterable[OpenGap]) -> None:
@@ -78,7 +79,7 @@ class WokenThreads:
             each.id: gaps
             for each in told
             if (listing := self._listings.get(each.parent)) is not None
-            and (gaps := _gaps(listing, each, until))
+            and (gaps := self._gaps(listing, each, until))
         }
         for each in filter(has_threads, told):
             old = self._listings.get(each.id)
@@ -110,23 +111,23 @@ class WokenThreads:
         listing = self._listings.get(thread.parent)
         if listing is None or listing.ends < monotonic():
             return []
-        return _gaps(listing, thread, now)
+        return self._gaps(listing, thread, now)
 
     def _tell(self, threads: Iterable[tuple[str, str]]) -> None:
         for channel, thread in threads:
             if (listing := self._listings.get(channel)) is not None:
                 listing.told.add(thread)
 
-
-def _gaps(listing: _Listing, thread: Channel, newest: float) -> list[Gap]:
-    """Gaps of a thread in pauses after its beginning, unless told of."""
-    if thread.id in listing.told:
-        return []
-    return [
-        Gap(place=place_of(thread.id), since=since, until=until, newest=newest)
-        for since, until in listing.pauses
-        if sent_at(thread.id) <= until
-    ]
+    def _gaps(self, listing: _Listing, thread: Channel, newest: float) -> list[Gap]:
+        """Gaps of a thread in pauses after its beginning, unless told of."""
+        if thread.id in listing.told:
+            return []
+        place = place_of(self._account, thread.id)
+        return [
+            Gap(place=place, since=since, until=until, newest=newest)
+            for since, until in listing.pauses
+            if sent_at(thread.id) <= until
+        ]
 
 
 class ArchivedThreads:
@@ -154,7 +155,7 @@ class ArchivedThreads:
             page = {"threads": [], "has_more": False}
         threads = cast("list[Mapping[str, Any]]", page["threads"])
         further = {
-            place_of(str(each["id"])): at
+            place_of(self._rest.account, str(each["id"])): at
             for each in threads
             if (at := sent_at(str(each.get("last_message_id") or 0))) >= gap.since
         }

@@ -15,6 +15,7 @@ from http import HTTPStatus
 from time import monotonic
 
 from adapters.discord.bounded_cache import BoundedCache
+from adapters.discord.config import PLATFORM
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import Sender
 from adapters.discord.inbound.parse_messages import parse_sender
@@ -47,7 +48,8 @@ class AuthorLookup:
         Raises what a call raises.
         """
         if sender.bot:
-            return as_author(sender, "bot")
+            aliases = frozenset(filter(None, [sender.application]))
+            return replace(as_author(sender, "bot"), aliases=aliases)
         if guild:
             if sender.roles is None:
                 member = await self._member(guild, sender.id)
@@ -92,7 +94,7 @@ class AuthorLookup:
 def as_author(sender: Sender, kind: AuthorKind, roles: frozenset[str] | None = None) -> Author:
     """The sender, as a kind of author."""
     groups = sender.roles or frozenset[str]() if roles is None else roles
-    return Author(id=f"discord:{sender.id}", name=sender.name, kind=kind, groups=groups)
+    return Author(id=f"{PLATFORM}:{sender.id}", name=sender.name, kind=kind, groups=groups)
 
 
 def _roles(members: Sequence[Sender]) -> frozenset[str]:

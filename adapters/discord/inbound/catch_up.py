@@ -15,7 +15,7 @@ from dataclasses import replace
 from time import monotonic
 
 from adapters.discord.connection.rest import UNKNOWN_CHANNEL, ApiError
-from adapters.discord.connection.values import PLATFORM, Channel, sent_at
+from adapters.discord.connection.values import Channel, sent_at
 from adapters.discord.inbound.archived_threads import (
     ArchivedThreads,
     WokenThreads,
@@ -70,7 +70,8 @@ class CatchUp:
         self._host = host
         self._messages = messages
         self._archives = archives
-        self._woken = WokenThreads()
+        self._account = messages.account
+        self._woken = WokenThreads(self._account)
         self._inherited: dict[int, str] = {}
         """Archives that an earlier process has not listed, and their channels: once they are
         listed, no gap in the store says which active threads may have left them.
@@ -84,7 +85,7 @@ class CatchUp:
 
     async def load(self) -> None:
         """Know what earlier processes have not listed. Raises GatewayError."""
-        found = await self._host.open_gaps(PLATFORM, "", threads=True, limit=MOST_ARCHIVES)
+        found = await self._host.open_gaps(self._account, "", threads=True, limit=MOST_ARCHIVES)
         self._woken.inherit(found)
         self._inherited = {gap.id: gap.place.channel for gap in found}
         self._untold_until = monotonic() + UNTOLD
@@ -111,11 +112,13 @@ class CatchUp:
         for channel, last in channels:
             newest = sent_at(last) if last else 0.0 if guild else since
             if channel.type in TEXT_CHANNELS:
-                gap = Gap(place=place_of(channel.id), since=since, until=now, newest=newest)
+                gap = Gap(
+                    place=place_of(self._account, channel.id), since=since, until=now, newest=newest
+                )
                 before = [replace(each, newest=newest) for each in earlier.get(channel.id, ())]
                 gaps += [each for each in (*before, gap) if newest >= each.since]
         gaps += [
-            Gap(place=archive_of(channel), since=since, until=now, newest=since)
+            Gap(place=archive_of(self._account, channel), since=since, until=now, newest=since)
             for channel in await self._with_archives(channels, now - since, guild)
         ]
         await self._add(gaps)
@@ -137,12 +140,19 @@ class CatchUp:
         """Add the channel of a message that failed. Raises GatewayError."""
         now = self._clock()
         await self._add(
-            [Gap(place=place_of(channel), since=since - OVERLAP, until=now, newest=now)]
+            [
+                Gap(
+                    place=place_of(self._account, channel),
+                    since=since - OVERLAP,
+                    until=now,
+                    newest=now,
+                )
+            ]
         )
 
     async def _add(self, gaps: Sequence[Gap]) -> None:
         if gaps:
-            await self._host.add_gaps(PLATFORM, gaps, {})
+            await self._host.add_gaps(self._account, gaps, {})
         self._not_before.clear()
         self._begun.set()
         self._changed.set()
@@ -157,7 +167,7 @@ class CatchUp:
         found = [channel.id for channel, _ in channels if has_threads(channel)]
         if seconds >= SOONEST_ARCHIVE or not found:
             return found
-        known = await self._host.known_channels(PLATFORM, guild)
+        known = await self._host.known_channels(self._account, guild)
         listed = {each.place.channel for each in known}.intersection(found)
         for channel in listed.symmetric_difference(found):
             self._woken.skip(channel)
@@ -185,7 +195,7 @@ class CatchUp:
         try:
             for threads in (False, True):
                 found = await self._host.open_gaps(
-                    PLATFORM, "", threads=threads, limit=len(held) + 1
+                    self._account, "", threads=threads, limit=len(held) + 1
                 )
                 for gap in found:
                     if gap.id not in held:
@@ -230,7 +240,7 @@ class CatchUp:
         except ApiError as error:
             if error.code != UNKNOWN_CHANNEL:
                 told = UNREADABLE.format(channel=gap.place.channel, why=error)
-                self._host.remark(PLATFORM, told)
+                self._host.remark(self._account, told)
             if not error.unreadable:
                 raise
             LOG.info("could not read missed messages of %s: %s", gap.place.channel, error)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from adapters.discord.connection.rest import UNKNOWN_MESSAGE, ApiError, Rest
-from adapters.discord.connection.values import PLATFORM, BotIdentity
+from adapters.discord.connection.values import BotIdentity
 from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.parse_messages import parse_message
 from gateway.adapter import AdapterHost
@@ -52,7 +52,7 @@ class MissedEdits:
 
     async def _recent_messages(self, guild: str, since: float) -> list[RecentMessage]:
         """Recent messages, except those known to be deleted."""
-        found = await self._host.recent_messages(PLATFORM, guild, since - KNOWN_FOR)
+        found = await self._host.recent_messages(self._rest.account, guild, since - KNOWN_FOR)
         gone = {recent.key.dedupe("delete", recent.message_id): recent for recent in found}
         known = await self._host.known_keys(gone)
         return [recent for key, recent in gone.items() if key not in known]

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import ApiError, Rest
-from adapters.discord.connection.values import PLATFORM, BotIdentity, Channel, sent_at, snowflake
+from adapters.discord.connection.values import BotIdentity, Channel, sent_at, snowflake
 from adapters.discord.custom_ids import Action
 from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.messages import MessageHandler
@@ -54,9 +54,9 @@ Offer: TypeAlias = tuple[str, int, float]
 """A conversation, and the messages that a button answers: from its first to before its own."""
 
 
-def place_of(channel: str) -> ConversationKey:
+def place_of(account: str, channel: str) -> ConversationKey:
     """The work list's name for a channel or thread."""
-    return ConversationKey(platform=PLATFORM, channel=channel)
+    return ConversationKey(platform=account, channel=channel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,11 @@ class MissedMessages:
         self._offered: dict[int, list[Offer]] = {}
         self._began = context.clock()  # what an earlier process posted may be used, and lost
 
+    @property
+    def account(self) -> str:
+        """The bot's name in [adapters]."""
+        return self._rest.account
+
     async def read(self, gap: OpenGap) -> ReadPage:
         """Hand in a page's messages, or offer to. Raises GatewayError.
 
@@ -105,7 +110,7 @@ class MissedMessages:
         """
         channel = await self._channel(gap.place.channel)
         served = [channel.id, channel.parent]
-        if channel.guild and not self._host.serves(PLATFORM, channel.guild, served):
+        if channel.guild and not self._host.serves(self._rest.account, channel.guild, served):
             return ReadPage(gap=gap, cursor=None)
         me = await self._me(channel.guild)
         after = int(gap.cursor) if gap.cursor else snowflake(gap.since)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from adapters.discord.connection.values import BotIdentity, Payload, Sender
@@ -109,6 +109,7 @@ def parse_any_message(payload: Payload, me: BotIdentity) -> ParsedMessage:
     sender = parse_sender(
         as_mapping(payload["author"]), payload.get("member"), webhook="webhook_id" in payload
     )
+    sender = replace(sender, application=str(payload.get("application_id") or ""))
     content, names = read_message(payload), read_names(payload)
     called = {str(each["id"]) for each in object_list(payload, "mentions")}
     answered = _referenced_message(payload)

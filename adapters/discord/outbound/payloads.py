@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from adapters.discord.config import PLATFORM
 from adapters.discord.connection.message_body import (
     CONTENT,
     Message,
@@ -319,7 +320,7 @@ def _row(components: list[dict[str, Any]]) -> dict[str, Any]:
 def user_ids(ids: Iterable[str]) -> tuple[str, ...]:
     """Discord's own ids of those of these people who are on Discord."""
     found = (person.partition(":") for person in ids)
-    own = (rest for platform, _, rest in found if platform == "discord" and rest.isdigit())
+    own = (rest for platform, _, rest in found if platform == PLATFORM and rest.isdigit())
     return tuple(dict.fromkeys(own))[:10]
 
 

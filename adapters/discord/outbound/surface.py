@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from adapters.dead_ends import DeadEnds
 from adapters.discord.bounded_cache import BoundedCache
+from adapters.discord.config import PLATFORM
 from adapters.discord.connection.message_body import CONTENT, length, neutral
 from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import (
@@ -22,7 +23,7 @@ from adapters.discord.connection.rest import (
     ApiError,
     Rest,
 )
-from adapters.discord.connection.values import PLATFORM, snowflake
+from adapters.discord.connection.values import snowflake
 from adapters.discord.conversations.locked_threads import is_locked
 from adapters.discord.conversations.threads import (
     LONGEST_NAME,
@@ -121,7 +122,12 @@ class DiscordSurface:
 
     @property
     def platform(self) -> str:
-        """The `platform` of its conversations' keys."""
+        """The bot's name in [adapters]."""
+        return self._rest.account
+
+    @property
+    def people(self) -> str:
+        """The platform that ids of people begin with."""
         return PLATFORM
 
     @property

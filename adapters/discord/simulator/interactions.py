@@ -75,7 +75,7 @@ def begin(
     )
     world.interactions[interaction.id] = interaction
     data = payload(world, interaction)
-    world.publish(Event(name="INTERACTION_CREATE", data=data, guild=channel.guild))
+    world.publish(Event(name="INTERACTION_CREATE", data=data, guild=channel.guild, bot=world.bot))
     return interaction
 
 

@@ -34,7 +34,8 @@ class MessagePayloads:
         if message.webhook_id is not None:
             shown["webhook_id"] = str(message.webhook_id)
         if message.application:
-            shown["application_id"] = str(self._viewer.id)
+            webhook = message.webhook_id is not None
+            shown["application_id"] = str(self._viewer.id if webhook else message.author.id)
         if message.reference:
             shown["message_reference"] = message.reference
         if message.thread and not message.thread.deleted:

@@ -51,6 +51,8 @@ class Session:
 
     def receives(self, event: Event) -> bool:
         """True if this session receives the event."""
+        if event.bot not in (None, self.bot):
+            return False
         if event.guild and shard_of(event.guild, self.shard[1]) != self.shard[0]:
             return False
         if event.guild is None and self.shard[0] != 0:

@@ -7,6 +7,7 @@ gateway's sessions. Nothing here waits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 
 from adapters.discord.simulator import payloads
@@ -41,6 +42,8 @@ class Event:
     intent: int = 0
     guild: Guild | None = None
     message: Message | None = None
+    bot: User | None = None
+    """The application that alone is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,17 @@ class World:
         self.bot = self.user("parley", bot=True)
         self.owner = self.user("owner")
         self.renderer = MessagePayloads(self.cdn, self.bot)
+
+    def beside(self, name: str) -> World:
+        """The same world as another application meets it, a member of each guild."""
+        other = copy(self)
+        other.interactions, other.commands = {}, {}
+        other.bot = self.user(name, bot=True)
+        other.renderer = MessagePayloads(self.cdn, other.bot)
+        for guild in self.guilds.values():
+            member = self.join(guild, other.bot)
+            member.roles.append(self.role(guild, name, Permission.MANAGE_WEBHOOKS))
+        return other
 
     # People, guilds and roles
 

@@ -43,13 +43,23 @@ EDIT = "/channels/{channel_id}/messages/{message_id}"
 
 
 class DiscordSimulator:
-    """A Discord with the guild `home`, which the application has joined."""
+    """A Discord with the guild `home`, which the application has joined.
 
-    def __init__(self, *, port: int = 0, token: str = "") -> None:
+    `beside` another one it is a further application of this `name` in the same guilds.
+    """
+
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        token: str = "",
+        beside: DiscordSimulator | None = None,
+        name: str = "",
+    ) -> None:
         self.token = token or f"simulated.{secrets.token_urlsafe(16)}"
-        self.world = World()
+        self.world = beside.world.beside(name) if beside else World()
         self.gateway = Gateway(self.world, self.token)
-        self.home = self.world.guild("home")
+        self.home = beside.home if beside else self.world.guild("home")
         self.bot = self.world.bot
         """The application's user."""
         self.typing = self.world.typing

@@ -57,7 +57,7 @@ def bolt_app(
             LOG.warning("a payload is from a workspace without the bot: %s", error)
             ignored("not served")
             return None
-        me = clients.workspace(team) or Workspace(id=team)
+        me = clients.me(team)
         return AuthorizeResult(
             enterprise_id=enterprise_id,
             team_id=team_id,
@@ -122,6 +122,6 @@ async def _me(body: Mapping[str, Any], clients: SlackClients) -> Workspace:
         LOG.info(
             "a payload is from a workspace without the bot: %s", error
         )  # such as that it was thrown out
-    me = clients.workspace(team) or Workspace(id=team)
+    me = clients.me(team)
     user = bot_user_of(body)
     return replace(me, user=user) if user else me

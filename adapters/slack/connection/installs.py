@@ -33,7 +33,6 @@ from gateway.surface import CallRejected, PlatformUnreachable
 
 LOG = logging.getLogger("adapters.slack")
 
-PREFIX = "slack:install:"
 RENEW_BEFORE = 1800.0
 """Seconds before its end at which a token is renewed; it lives for twelve hours."""
 SECONDS = 15.0
@@ -88,10 +87,15 @@ class Installations:
         self._org_of: dict[str, str] = {}
         self._renewing = asyncio.Lock()
 
+    def _name(self, ident: str) -> str:
+        """The name of an installation's token."""
+        return f"{self._config.account}:install:{ident}"
+
     async def load(self) -> list[str]:
         """Read all; the ids of their workspaces and organisations. Raises WrongKey."""
-        names = [name for name in await self._tokens.names() if name.startswith(PREFIX)]
-        ids = [name.removeprefix(PREFIX) for name in names]
+        prefix = self._name("")
+        names = [name for name in await self._tokens.names() if name.startswith(prefix)]
+        ids = [name.removeprefix(prefix) for name in names]
         for ident in ids:
             await self._find(ident)
         return ids
@@ -146,7 +150,7 @@ class Installations:
         """Let go of a workspace's or an organisation's token."""
         self._known.pop(team, None)
         self._org_of.pop(team, None)
-        await self._tokens.delete(_name(team))
+        await self._tokens.delete(self._name(team))
 
     async def _of(self, team: str, enterprise: str) -> Installation | None:
         known = self._org_of.get(team, team)
@@ -154,12 +158,12 @@ class Installations:
         if install is None and enterprise and enterprise != team:
             install = self._known.get(enterprise) or await self._find(enterprise)
             if install is not None:
-                await self._tokens.put(_name(team), SecretStr(json.dumps({"org": enterprise})))
+                await self._tokens.put(self._name(team), SecretStr(json.dumps({"org": enterprise})))
                 self._org_of[team] = enterprise
         return install
 
     async def _find(self, ident: str) -> Installation | None:
-        kept = await self._tokens.get(_name(ident))
+        kept = await self._tokens.get(self._name(ident))
         if kept is None:
             return None
         data = cast("dict[str, Any]", json.loads(kept.get_secret_value()))
@@ -175,7 +179,7 @@ class Installations:
 
     async def _keep(self, install: Installation) -> None:
         REDACTION.add([install.token, install.refresh])
-        await self._tokens.put(_name(install.id), SecretStr(json.dumps(asdict(install))))
+        await self._tokens.put(self._name(install.id), SecretStr(json.dumps(asdict(install))))
         self._know(install)
 
     def _is_due(self, install: Installation) -> bool:
@@ -259,7 +263,3 @@ class Installations:
             user=text_at(answer, "bot_user_id"),
             scopes=text_at(answer, "scope"),
         )
-
-
-def _name(ident: str) -> str:
-    return f"{PREFIX}{ident}"

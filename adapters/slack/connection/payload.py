@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, cast
 
 from adapters.slack.config import PLATFORM
 from gateway.base.calendar import utc_text
-from gateway.conversation import ConversationKey
 from gateway.render.markdown import mrkdwn
 
 Payload: TypeAlias = Mapping[str, Any]
@@ -84,14 +83,6 @@ def bot_user_of(payload: Payload) -> str:
     return text_at(grants[0], "user_id") if grants and grants[0].get("is_bot") is True else ""
 
 
-def key_of(team: str, channel: str, root: str) -> ConversationKey:
-    """The conversation rooted in a message.
-
-    Every top-level message roots one.
-    """
-    return ConversationKey(platform=PLATFORM, workspace=team, channel=channel, root=root)
-
-
 def author_id(team: str, user: str) -> str:
     """A person or a bot as the gateway knows them."""
     return f"{PLATFORM}:{team}:{user}"
@@ -104,7 +95,7 @@ def slack_ids(author: str) -> tuple[str, str] | None:
     """
     platform, _, rest = author.partition(":")
     team, _, user = rest.partition(":")
-    return (team, user) if platform == "slack" and team and user else None
+    return (team, user) if platform == PLATFORM and team and user else None
 
 
 def is_direct(channel: str) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
 
@@ -117,7 +118,7 @@ class SlackClients:
     Entering it asks Slack once whose tokens the configured ones are. Raises AuthError if it takes
     none of them, PlatformUnreachable if it can't be asked. `told` is given the time that Slack
     tells with its answers; `check_speaking` raises NodeCutOff where nothing may be changed just
-    now.
+    now. `introduce` is given the ids of each bot.
     """
 
     def __init__(
@@ -126,7 +127,9 @@ class SlackClients:
         installs: InstallLookup | None = None,
         told: Callable[[float], None] | None = None,
         check_speaking: Callable[[], None] = lambda: None,
+        introduce: Callable[[Collection[str]], None] = lambda _: None,
     ) -> None:
+        self._introduce = introduce
         self.check_speaking = check_speaking
         """To be called right before each call that changes something."""
         self._config = config
@@ -179,9 +182,18 @@ class SlackClients:
         """The workspaces that are known so far."""
         return self._workspaces.values()
 
+    @property
+    def account(self) -> str:
+        """The app's name in [adapters]."""
+        return self._config.account
+
     def workspace(self, team: str) -> Workspace | None:
         """The known workspace; None if the bot is not in it."""
         return self._workspaces.get(team)
+
+    def me(self, team: str) -> Workspace:
+        """The bot in a workspace, as far as that is known."""
+        return self._workspaces.get(team) or Workspace(id=team, account=self.account)
 
     def new_client(self, token: str = "", *, team: str = "") -> AsyncWebClient:
         """A new client for this token.
@@ -233,7 +245,8 @@ class SlackClients:
 
     def add(self, workspace: Workspace, token: str) -> None:
         """Start to serve a workspace with this token."""
-        self._workspaces[workspace.id] = workspace
+        self._introduce({workspace.user, workspace.bot} - {""})
+        self._workspaces[workspace.id] = replace(workspace, account=self.account)
         self._clients[workspace.id] = self.new_client(token, team=workspace.id * workspace.shared)
 
     async def _sign_in(self) -> None:

@@ -10,8 +10,10 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.slack.config import PLATFORM
 from gateway.adapter import AuthError
 from gateway.base.proxy_connector import failure
+from gateway.conversation import ConversationKey
 from gateway.surface import PlatformUnreachable
 
 REQUEST_SECONDS = 20
@@ -36,11 +38,13 @@ UNREACHABLE = (aiohttp.ClientError, SlackClientError, OSError, TimeoutError)
 class Workspace:
     """A workspace that the bot is in.
 
-    `user` and `bot` are the bot's own ids, `handle` is its name there; `scopes` are those of its
-    token. `shared`: one token serves the whole organisation.
+    `account` is the app's name in [adapters]. `user` and `bot` are the bot's own ids, `handle` is
+    its name there; `scopes` are those of its token. `shared`: one token serves the whole
+    organisation.
     """
 
     id: str
+    account: str = PLATFORM
     name: str = ""
     url: str = ""
     enterprise: str = ""
@@ -49,6 +53,17 @@ class Workspace:
     handle: str = ""
     scopes: frozenset[str] = field(default_factory=frozenset[str])
     shared: bool = False
+
+    def key(self, channel: str = "", root: str = "", *, team: str = "") -> ConversationKey:
+        """The conversation rooted in a message, as each top-level message roots one."""
+        workspace = team or self.id
+        return ConversationKey(
+            platform=self.account, workspace=workspace, channel=channel, root=root
+        )
+
+    def dedupe(self, kind: str, *ids: str) -> str:
+        """The key under which something of this account's is taken once."""
+        return "/".join((self.account, kind, *ids))
 
 
 def code_of(error: SlackApiError) -> str:

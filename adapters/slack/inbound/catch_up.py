@@ -17,7 +17,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from adapters.slack.config import PLATFORM
 from adapters.slack.connection.web_api import Refusal, SlackClients, is_final
 from adapters.slack.inbound.missed_messages import UNSTORED
 from adapters.slack.inbound.missed_pages import MissedPages
@@ -34,7 +33,7 @@ ALIVE = "alive"
 """The mark of the time until which everything was heard or noted, in seconds since the epoch."""
 CONNECTED = f"{CURSOR}connected"
 """The mark of when the app was last connected: Slack delivers nothing again that it had by then."""
-LEASE = "slack catch-up"
+LEASE = "{} catch-up"
 """The lease of the node that looks for what was missed."""
 OVERLAP = 20.0
 """Seconds before the first mark from which on it is looked for what was missed: what arrived just
@@ -125,28 +124,27 @@ class CatchUp:
         await self._set([], min(alive or at, at), min(seen or at, at))
 
     async def _stored(self, name: str) -> float | None:
-        text = (await self._host.marks(PLATFORM, name)).get(name)
+        text = (await self._host.marks(self._clients.account, name)).get(name)
         return float(text) if text else None
 
     async def _set(self, gaps: Sequence[Gap], alive: float | None, connected: float) -> None:
         times = {CONNECTED: connected} if alive is None else {ALIVE: alive, CONNECTED: connected}
         marks = {name: f"{at:.3f}" for name, at in times.items()}
-        await self._host.add_gaps(PLATFORM, gaps, marks)
+        await self._host.add_gaps(self._clients.account, gaps, marks)
 
     async def note_lost(self, place: ConversationKey, at: float) -> None:
         """Add the thread of a message that failed. Raises GatewayError."""
         now = self._clock.time()
         gap = Gap(place=place, since=at - OVERLAP, until=max(now, at), newest=at)
-        await self._host.add_gaps(PLATFORM, [gap], {})
+        await self._host.add_gaps(self._clients.account, [gap], {})
         self.work()
 
     async def _gaps(self, since: float, until: float) -> list[Gap]:
         """Lists of channels, which are read first, and known channels."""
         gaps: list[Gap] = []
         for workspace in self._clients.workspaces:
-            place = ConversationKey(platform=PLATFORM, workspace=workspace.id)
-            gap = Gap(place=place, since=since, until=until, newest=until)
-            known = await self._host.known_channels(PLATFORM, workspace.id)
+            gap = Gap(place=workspace.key(), since=since, until=until, newest=until)
+            known = await self._host.known_channels(self._clients.account, workspace.id)
             gaps += [gap, *(replace(gap, place=each.place, newest=each.used) for each in known)]
         return gaps
 
@@ -164,7 +162,7 @@ class CatchUp:
         failures, what = Counter[int](), (team, threads)
         in_a_row = 0
         try:
-            while await self._host.hold(LEASE):
+            while await self._host.hold(LEASE.format(self._clients.account)):
                 self._working[what] = False
                 gap = await self._next(team, failures, threads=threads)
                 if gap is not None:
@@ -188,7 +186,9 @@ class CatchUp:
 
         So one that keeps failing holds up no other.
         """
-        gaps = await self._host.open_gaps(PLATFORM, team, threads=threads, limit=len(failures) + 1)
+        gaps = await self._host.open_gaps(
+            self._clients.account, team, threads=threads, limit=len(failures) + 1
+        )
         return min(gaps, key=lambda gap: failures.get(gap.id, 0), default=None)
 
     async def _read(self, gap: OpenGap) -> bool:
@@ -214,6 +214,6 @@ class CatchUp:
     def _tell(self, gap: OpenGap, error: GatewayError) -> None:
         LOG.warning("what was missed in %s can't be read: %s", gap.place, error)
         if not gap.place.channel:
-            self._host.remark(PLATFORM, UNLISTED)
+            self._host.remark(self._clients.account, UNLISTED)
         elif isinstance(error, Refusal):  # what is gone needs nobody's help
-            self._host.remark(PLATFORM, UNREADABLE.format(why=error))
+            self._host.remark(self._clients.account, UNREADABLE.format(why=error))

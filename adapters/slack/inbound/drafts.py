@@ -60,7 +60,7 @@ class Drafts:
 
     def me(self, team: str) -> Workspace:
         """The bot in a workspace."""
-        return self._calls.clients.workspace(team) or Workspace(id=team)
+        return self._calls.clients.me(team)
 
     async def author(self, draft: Draft) -> Author:
         """The author of a draft. Raises GatewayError if Slack can't be asked."""

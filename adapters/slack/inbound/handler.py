@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from adapters.awaited_files import AwaitedFiles
-from adapters.slack.config import PLATFORM, Config
+from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, table_at, team_of, text_at, ts_at
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
@@ -100,7 +100,7 @@ def place_in(payload: Payload, me: Workspace) -> tuple[ConversationKey, float]:
 
     The place has no channel where the payload holds no message.
     """
-    place = ConversationKey(platform=PLATFORM, workspace=team_of(payload) or me.id)
+    place = me.key(team=team_of(payload))
     event = table_at(payload, "event")
     ts = ts_at(event, "ts")
     if text_at(event, "type") not in ("message", "app_mention") or not ts:

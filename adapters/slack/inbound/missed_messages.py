@@ -11,7 +11,6 @@ from typing import Any
 
 from adapters.awaited_files import AwaitedFiles
 from adapters.slack.action_ids import action_id
-from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import TS, Payload, ts_at
 from adapters.slack.connection.web_api import Calls, is_final
 from adapters.slack.inbound.drafts import Drafts
@@ -132,7 +131,7 @@ class MissedMessages:
                 if not is_final(error):
                     raise
                 LOG.warning("a missed message was not accepted: %s", error)
-                self._host.remark(PLATFORM, UNTAKEN.format(why=error))
+                self._host.remark(self._calls.clients.account, UNTAKEN.format(why=error))
                 untaken += 1
                 continue
             first = first and not message.may_write
@@ -186,7 +185,7 @@ class MissedMessages:
                 if not is_final(error):
                     raise
                 LOG.warning("an answer to missed messages was not offered: %s", error)
-                self._host.remark(PLATFORM, UNOFFERED.format(why=error))
+                self._host.remark(self._calls.clients.account, UNOFFERED.format(why=error))
                 return "refused", 0.0
             return "offer", float(ts_at(posted, "ts") or "0")
 

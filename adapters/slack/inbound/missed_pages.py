@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.inbound.missed_messages import MissedMessages, offered_after
@@ -85,7 +84,7 @@ class MissedPages:
         further: dict[ConversationKey, float] = {}
         for each in tables_at(answer, "channels"):
             channel, created = text_at(each, "id"), float(number_at(each, "created"))
-            if channel and self._host.serves(PLATFORM, team, [channel]):
+            if channel and self._host.serves(gap.place.platform, team, [channel]):
                 further[replace(gap.place, channel=channel)] = created * (created > gap.since)
         cursor = text_at(answer, "response_metadata", "next_cursor")
         return ReadPage(

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import (
     Payload,
     author_id,
     is_direct,
-    key_of,
     mentioned,
     mentions_others,
     number_at,
@@ -107,10 +105,10 @@ def _posted(payload: Payload, event: Payload, team: str, me: Workspace) -> Draft
     content = read_message(event)
     if not content.who.id:
         return IgnoredPayload("no author")
-    key = key_of(team, channel, ts_at(event, "thread_ts") or ts)
-    dedupe = [key.dedupe("create", ts), *_event_key(payload)]
+    key = me.key(channel, ts_at(event, "thread_ts") or ts, team=team)
+    dedupe = [key.dedupe("create", ts), *_event_key(payload, me)]
     if client := text_at(event, "client_msg_id"):
-        dedupe.append(f"{PLATFORM}/client/{team}/{channel}/{client}")
+        dedupe.append(me.dedupe("client", team, channel, client))
     kind: EventKind = "file" if content.files or content.unread else "message"
     return _draft(event, content, key, me, event_kind=kind, dedupe=tuple(dedupe))
 
@@ -170,8 +168,8 @@ def _changed(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
         at = ts_at(event, "ts") if changed else ""
     if not at or not content.who.id:
         return IgnoredPayload("no change")
-    key = key_of(team, channel, ts_at(said, "thread_ts") or ts)
-    dedupe = (key.dedupe("edit", ts, at), *_event_key(payload))
+    key = me.key(channel, ts_at(said, "thread_ts") or ts, team=team)
+    dedupe = (key.dedupe("edit", ts, at), *_event_key(payload, me))
     found = _draft(said, content, key, me, event_kind="edit", dedupe=dedupe)
     message = replace(found.message, order_key=order_key(at))
     return replace(found, message=message, recent=float(at) - float(ts) <= CALLED_WITHIN)
@@ -195,13 +193,13 @@ def _gone(payload: Payload, gone: Payload, team: str, channel: str, me: Workspac
         return _MALFORMED
     if _is_mine(gone, me):
         return IgnoredPayload("own")
-    key = key_of(team, channel, ts_at(gone, "thread_ts") or ts)
+    key = me.key(channel, ts_at(gone, "thread_ts") or ts, team=team)
     message = InboundMessage(
         key=key,
         author=Author(id=""),
         event="delete",
         direct=is_direct(channel),
-        dedupe=(key.dedupe("delete", ts), *_event_key(payload)),
+        dedupe=(key.dedupe("delete", ts), *_event_key(payload, me)),
         message_id=ts,
         order_key=order_key(ts),
     )
@@ -217,10 +215,10 @@ def _reaction(
         return IgnoredPayload("reaction")
     if not (team and channel and ts and user) or user == me.user:
         return IgnoredPayload("own" if user == me.user else "malformed")
-    key = key_of(team, channel, ts)
-    dedupe = f"{PLATFORM}/reaction/{team}/{channel}/{ts}/{emoji}/{user}"
+    key = me.key(channel, ts, team=team)
+    dedupe = me.dedupe("reaction", team, channel, ts, emoji, user)
     draft = _action(
-        event, key, user, me, event_kind="reaction", dedupe=(dedupe, *_event_key(payload))
+        event, key, user, me, event_kind="reaction", dedupe=(dedupe, *_event_key(payload, me))
     )
     return ReactionTrigger(draft=draft, emoji=emoji)
 
@@ -246,12 +244,12 @@ def _in_thread(
 ) -> Draft | IgnoredPayload:
     """The draft of what somebody did to a thread."""
     channel, root = text_at(event, "channel"), ts_at(event, "thread_ts")
-    user, dedupe = text_at(event, "user"), _event_key(payload)
+    user, dedupe = text_at(event, "user"), _event_key(payload, me)
     if not (team and channel and root and user and dedupe):
         return _MALFORMED
     if user == me.user:
         return IgnoredPayload("own")
-    key = key_of(team, channel, root)
+    key = me.key(channel, root, team=team)
     return _action(event, key, user, me, event_kind=kind, dedupe=dedupe)
 
 
@@ -304,9 +302,9 @@ def permalink(me: Workspace, channel: str, ts: str, root: str) -> str:
     return f"{me.url.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}{thread}"
 
 
-def _event_key(payload: Payload) -> tuple[str, ...]:
+def _event_key(payload: Payload, me: Workspace) -> tuple[str, ...]:
     event = text_at(payload, "event_id")
-    return (f"{PLATFORM}/event/{event}",) if event else ()
+    return (me.dedupe("event", event),) if event else ()
 
 
 def _author(team: str, user: str, *, bot: bool = False, bot_id: str = "") -> Author:

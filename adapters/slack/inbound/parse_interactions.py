@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from adapters.slack.action_ids import ASK_TEAM, Action, parse_action
-from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import (
     Payload,
     author_id,
     is_direct,
-    key_of,
     table_at,
     tables_at,
     text_at,
@@ -64,9 +62,10 @@ def parse_command(payload: Payload, me: Workspace, command: str) -> Inbound:
     draft = _action(
         payload,
         user,
+        me,
         event="command",
         place=(team, channel, "", ""),
-        dedupe=f"{PLATFORM}/command/{team}/{trigger}",
+        dedupe=me.dedupe("command", team, trigger),
     )
     return SlashCommand(draft=draft, text=text_at(payload, "text").strip())
 
@@ -91,9 +90,10 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
     draft = _action(
         payload,
         user,
+        me,
         event="click",
         place=(team, channel, thread, message),
-        dedupe=f"{PLATFORM}/click/{team}/{message}/{text_at(entry, 'action_id')}/{at}/{user}",
+        dedupe=me.dedupe("click", team, message, text_at(entry, "action_id"), at, user),
     )
     return _meant(action, draft, text_at(payload, "trigger_id"))
 
@@ -147,9 +147,10 @@ def _submitted(payload: Payload, me: Workspace) -> Inbound:
     draft = _action(
         payload,
         user,
+        me,
         event="modal",
         place=(team, place.channel, place.thread, place.message),
-        dedupe=f"{PLATFORM}/modal/{team}/{ident}",
+        dedupe=me.dedupe("modal", team, ident),
     )
     kind: AnswerKind = "deny" if place.kind == "note" else "text"
     return ModalSubmission(draft=_answering(draft, place.request, kind, text))
@@ -166,9 +167,10 @@ def _shortcut(payload: Payload, me: Workspace) -> Inbound:
     draft = _action(
         payload,
         user,
+        me,
         event="shortcut",
         place=(team, channel, ts_at(said, "thread_ts") or ts, ""),
-        dedupe=f"{PLATFORM}/shortcut/{team}/{trigger}",
+        dedupe=me.dedupe("shortcut", team, trigger),
     )
     link = permalink(me, channel, ts, ts_at(said, "thread_ts"))
     return replace(
@@ -188,6 +190,7 @@ def _team(payload: Payload, me: Workspace) -> str:
 def _action(
     payload: Payload,
     user: str,
+    me: Workspace,
     *,
     event: EventKind,
     place: tuple[str, str, str, str],
@@ -197,7 +200,7 @@ def _action(
     team, channel, root, message = place
     return Draft(
         message=InboundMessage(
-            key=key_of(team, channel, root),
+            key=me.key(channel, root, team=team),
             author=Author(id=author_id(team, user)),
             event=event,
             direct=is_direct(channel),

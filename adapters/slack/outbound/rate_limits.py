@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
@@ -61,7 +62,7 @@ _RESERVED = frozenset({START, APPEND, STOP, UPDATE, POST})
 class Pacer:
     """All buckets of an app.
 
-    `pace` multiplies the rates; `shared` gives those kept with other nodes.
+    `pace` multiplies the rates; `shared` gives those that an `account` keeps with other nodes.
     """
 
     def __init__(
@@ -71,8 +72,10 @@ class Pacer:
         shared: Callable[[RateLimit], SharedRate] | None = None,
         *,
         pace: float = 1.0,
+        account: str = PLATFORM,
     ) -> None:
         self._clock = clock
+        self._account = account
         self._rates = {method: rate.times(pace) for method, rate in rates.items()}
         self._others = OTHERS.times(pace)
         self._shared = shared
@@ -91,7 +94,8 @@ class Pacer:
     def _shared_tokens(self, name: str, rate: Rate) -> SharedTokens | None:
         if self._shared is None:
             return None
-        limit = RateLimit(name=f"slack {name}", per_minute=rate.per_minute, burst=rate.burst)
+        name = f"{self._account} {name}"
+        limit = RateLimit(name=name, per_minute=rate.per_minute, burst=rate.burst)
         return SharedTokens(self._shared(limit), limit, self._clock)
 
     async def acquire(
@@ -163,7 +167,7 @@ class PacedCalls:
     def workspace(self, place: Place) -> Workspace:
         """The place's workspace."""
         team = place.key.workspace
-        return self.calls.clients.workspace(team) or Workspace(id=team)
+        return self.calls.clients.me(team)
 
     def named(self, place: Place) -> bool:
         """True if a message may carry its agent's name and icon."""

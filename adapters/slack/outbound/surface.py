@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 
 from adapters.dead_ends import DeadEnds
+from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import gateway_text
 from adapters.slack.connection.web_api import CALL_SECONDS, Calls, SlackClients
 from adapters.slack.outbound.blocks import (
@@ -90,6 +91,7 @@ class SlackSurface:
         commands: Collection[str] = (),
     ) -> None:
         self._clock = clock or WallClock()
+        self._account = clients.account
         self._dead_ends = dead_ends
         self._pacer = pacer or Pacer(self._clock)
         calls = Calls(clients, seconds=call_seconds)
@@ -108,8 +110,13 @@ class SlackSurface:
 
     @property
     def platform(self) -> str:
-        """The `platform` of its conversations' keys."""
-        return "slack"
+        """The app's name in [adapters]."""
+        return self._account
+
+    @property
+    def people(self) -> str:
+        """The platform that ids of people begin with."""
+        return PLATFORM
 
     @property
     def limits(self) -> TextLimits:

@@ -95,14 +95,23 @@ class World:
         """Seconds after which a stream ends by itself."""
         self.deliveries = Deliveries(clock, self.changed)
         self.quota = EventQuota(clock)
+        self.apps = [self]
+        """This app and those beside it in the same workspaces."""
         self._numbers = itertools.count(1)
-        self._last_ts = 0
+        self._last_ts = [0]
         self._change = asyncio.Event()
+
+    def join(self, other: World) -> None:
+        """Be an app in the workspaces of another one."""
+        self.workspaces, self.apps = other.workspaces, other.apps
+        self._numbers, self._last_ts = other._numbers, other._last_ts
+        self.apps.append(self)
 
     def changed(self) -> None:
         """Wake whoever waits for something to become true."""
-        self._change.set()
-        self._change = asyncio.Event()
+        for each in self.apps:
+            each._change.set()
+            each._change = asyncio.Event()
 
     async def change(self) -> None:
         """Wait until something changes."""
@@ -124,8 +133,8 @@ class World:
 
     def new_ts(self) -> str:
         """A message's mark: the time, later than every one before."""
-        self._last_ts = max(int(self.clock.time() * 1_000_000), self._last_ts + 1)
-        return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
+        last = self._last_ts[0] = max(int(self.clock.time() * 1_000_000), self._last_ts[0] + 1)
+        return f"{last // 1_000_000}.{last % 1_000_000:06d}"
 
     def bot(self, workspace: str) -> User:
         """The app's bot in a workspace."""
@@ -197,6 +206,11 @@ class World:
                 self.deliver("events_api", self._left_out(workspace, minute))
             return None
         return self.deliver("events_api", self._callback(workspace, event, bot, about))
+
+    def publish(self, workspace: str, event: Json, about: Channel) -> None:
+        """Send an event of a channel to all apps that are in it."""
+        for each in self.apps:
+            each.emit(workspace, event, about=about)
 
     def _left_out(self, workspace: str, minute: int) -> Json:
         return {
@@ -294,7 +308,7 @@ class World:
         """Publish a channel's event through the first workspace with the app."""
         for workspace in (channel.team, *sorted(channel.shared)):
             if self.installed(workspace):
-                self.emit(workspace, event, about=channel)
+                self.publish(workspace, event, channel)
                 break
         self.changed()
 

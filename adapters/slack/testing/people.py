@@ -325,15 +325,17 @@ class Person(Modals):
     def _mentioned(self, place: Channel, message: Message) -> None:
         """Send the mention's second event; direct messages have none."""
         team = self._directory.home_of(place)
-        bot = self._world.bot(team)
-        if place.kind == "im" or bot.id not in LINK.findall(message.text):
+        mentioned = LINK.findall(message.text)
+        called = [each for each in self._world.apps if each.bot(team).id in mentioned]
+        if place.kind == "im" or not called:
             return
         event = message.json() | {"type": "app_mention", "channel": place.id}
         event["event_ts"] = message.ts
         event.pop("subtype", None)
         if message.team != place.team or place.shared:
             event |= {"user_team": message.team, "source_team": message.team}
-        self._world.emit(team, event, about=place)
+        for each in called:
+            each.emit(team, event, about=place)
 
     def _resolved(self, text: str) -> str:
         return MENTION.sub(lambda found: self._directory.mention_of(found[1]) or found[0], text)
@@ -347,7 +349,7 @@ class Person(Modals):
             "item": {"type": "message", "channel": channel.id, "ts": message.ts},
             "event_ts": self._world.new_ts(),
         }
-        self._world.emit(self._directory.home_of(channel), event, about=channel)
+        self._world.publish(self._directory.home_of(channel), event, channel)
 
     def _respond(self, reply: ResponseUrl, response: Json | None) -> None:
         """Show what the app answered to a command in its acknowledgement."""

@@ -101,7 +101,8 @@ class SlackSimulator(Record):
 
     It begins with the workspace T0HOME, its channels #general and #random, and the app installed
     and a member of both. Time stands still unless `clock` moves: `slack.clock.advance(60)`.
-    `rates=False` lets every call through.
+    `rates=False` lets every call through. `beside` another one it is a further app in the same
+    workspaces.
     """
 
     def __init__(
@@ -112,8 +113,9 @@ class SlackSimulator(Record):
         rates: bool = True,
         installed: bool = True,
         port: int = 0,
+        beside: SlackSimulator | None = None,
     ) -> None:
-        clock = clock or VirtualClock()
+        clock = beside.world.clock if beside else clock or VirtualClock()
         self.faults = Faults(clock)
         server = SlackServer(
             app or AppSettings(), clock, rates=rates, port=port, disturb=self.faults.meet
@@ -121,10 +123,14 @@ class SlackSimulator(Record):
         super().__init__(server)
         self.sockets, self.http, self.files = server.sockets, server.http, server.files
         self.app_token = server.app_token
-        self.add_workspace(HOME, "Home")
+        if beside:
+            self.world.join(beside.world)
+            self.add_bot(HOME)
+        else:
+            self.add_workspace(HOME, "Home")
+            self.add_channel("general")
+            self.add_channel("random")
         self.bot_token = self.install(HOME).token if installed else ""
-        self.add_channel("general")
-        self.add_channel("random")
 
     async def __aenter__(self) -> SlackSimulator:
         await self._server.start()

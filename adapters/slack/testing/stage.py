@@ -44,15 +44,17 @@ class Stage(Directory):
     ) -> Person:
         """Somebody, created if missing as a member of all public channels."""
         if name not in self._people:
-            user = User(
-                id=f"U0{name.upper().replace('-', '')}",
+            identity = f"U0{name.upper().replace('-', '')}"
+            users = self.world.workspaces[workspace].users
+            user = users.get(identity) or User(
+                id=identity,
                 name=name,
                 team=workspace,
                 real_name=name.title(),
                 guest=guest,
                 timezone=timezone or "Europe/Berlin",
             )
-            self.world.workspaces[workspace].users[user.id] = user
+            users[user.id] = user
             for channel in self.world.workspaces[workspace].channels.values():
                 if channel.kind == "channel" and not guest:
                     channel.members.add(user.id)
@@ -64,19 +66,26 @@ class Stage(Directory):
         workspace = Workspace(
             id=identity, name=name, domain=name.lower().replace(" ", "-"), enterprise=enterprise
         )
-        app = self.world.app
-        suffix = "" if identity == HOME else identity[1:]
+        self.world.workspaces[identity] = workspace
+        self.add_bot(identity)
+        return workspace
+
+    def add_bot(self, workspace: str) -> None:
+        """The app's bot in a workspace, and in all its channels."""
+        app, home = self.world.app, self.world.workspaces[workspace]
+        suffix = app.name.upper() + ("" if workspace == HOME else workspace[1:])
         bot = User(
-            id=f"U0PARLEY{suffix}",
+            id=f"U0{suffix}",
             name=app.name,
-            team=identity,
+            team=workspace,
             real_name=app.name.title(),
-            bot_id=f"B0PARLEY{suffix}",
+            bot_id=f"B0{suffix}",
             app_id=app.id,
         )
-        workspace.users[bot.id] = bot
-        self.world.workspaces[identity] = workspace
-        return workspace
+        home.users[bot.id] = bot
+        for channel in home.channels.values():
+            if channel.kind == "channel":
+                channel.members.add(bot.id)
 
     def add_channel(
         self,
@@ -152,7 +161,7 @@ class Stage(Directory):
         place = self.channel(channel)
         event: Json = {"type": "channel_archive", "channel": place.id, "user": "U0ADMIN"}
         event["event_ts"] = self.world.new_ts()
-        self.world.emit(self.home_of(place), event, about=place)
+        self.world.publish(self.home_of(place), event, place)
         place.archived = True
 
     def restrict(self, channel: str, error: str = "restricted_action") -> None:

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from gateway.adapter import Adapter, AdapterHost
 from gateway.client import Answer, AnswerKind
-from gateway.config.table import Section
+from gateway.config.table import AdapterSection
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.errors import GatewayError
 from gateway.render.markdown import markdown
@@ -36,7 +36,7 @@ from gateway.surface import (
 PLATFORM = "lines"
 
 
-class Config(Section):
+class Config(AdapterSection):
     """Keys of `[adapters.lines]`."""
 
     port: int = 7007
@@ -51,7 +51,7 @@ def build(config: Config) -> Adapter:
 class LineSurface:
     """A TextSurface that only posts: what it can't do has no method."""
 
-    platform = PLATFORM
+    platform = people = PLATFORM
     limits = TextLimits(message=2000)
 
     def __init__(self) -> None:

@@ -24,13 +24,13 @@ ACME = '''
 import click
 
 from gateway.adapter import AuthError
-from gateway.config.table import Section
+from gateway.config.table import AdapterSection
 from gateway.conversation import Author, ConversationKey, InboundMessage
 
 receipts = []
 
 
-class Config(Section):
+class Config(AdapterSection):
     """What `[adapters.acme]` takes."""
 
     room: str

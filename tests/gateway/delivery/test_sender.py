@@ -41,7 +41,7 @@ class Kept:
 class PlainSurface:
     """A surface without `rendered`."""
 
-    platform = "quiet"
+    platform = people = "quiet"
     limits = TextLimits(message=100)
 
     def __init__(self) -> None:

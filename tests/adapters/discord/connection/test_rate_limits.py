@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from adapters.discord.connection import rate_limits
-from adapters.discord.connection.rate_limits import OF_ALL_NODES, Buckets
+from adapters.discord.connection.rate_limits import Buckets, of_all_nodes
 from gateway.rates import LIFE
 from tests.fakes.scripted_rate import ScriptedRate
 
@@ -88,4 +88,5 @@ async def test_a_token_that_was_drawn_before_a_refusal_of_everything_is_not_used
 
 
 def test_all_nodes_stay_below_what_discord_takes_in_a_second() -> None:
-    assert OF_ALL_NODES.burst + OF_ALL_NODES.per_minute / 60 * (1 + LIFE) < 50
+    limit = of_all_nodes("discord")
+    assert limit.burst + limit.per_minute / 60 * (1 + LIFE) < 50

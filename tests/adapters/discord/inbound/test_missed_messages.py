@@ -72,7 +72,9 @@ class Missing:
         """Serve with a gap that begins with this message, and no other."""
         now, store = self.now(), new_store(self._folder, clock=self.now)
         since = sent_at(str(self.said[first].id)) - 1
-        gap = Gap(place=place_of(str(self.thread.id)), since=since, until=now, newest=now)
+        gap = Gap(
+            place=place_of("discord", str(self.thread.id)), since=since, until=now, newest=now
+        )
         async with store.own():
             await mark_heard(store, now)
             await store.add_gaps("discord", [gap], {})
