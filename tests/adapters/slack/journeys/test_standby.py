@@ -33,7 +33,7 @@ class Standby:
 
         async def hold_lease(gateway: Gateway, lease: str) -> bool:
             self._check(lease)
-            return await hold(gateway, lease) and (self.ours or lease != LEASE)
+            return await hold(gateway, lease) and (self.ours or lease != LEASE.format("slack"))
 
         async def accept_message(gateway: Gateway, message: InboundMessage) -> Receipt:
             self._check(message.text)
@@ -57,7 +57,7 @@ async def test_a_database_that_is_away_for_a_moment_does_not_end_it(
     node = Standby(monkeypatch)
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         node.away = True
-        await run.until(lambda: LEASE in node.refused or run.adapter.done())
+        await run.until(lambda: LEASE.format("slack") in node.refused or run.adapter.done())
         node.away = False
         asked = await slack.person("ann").asks("general", "still there?")
         await run.until(lambda: slack.messages("general", asked)[1:] or run.adapter.done())
