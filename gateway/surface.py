@@ -275,7 +275,7 @@ class TextSurface(Protocol):
 
     @property
     def platform(self) -> str:
-        """The `platform` of its conversations' keys: the account's name in [adapters]."""
+        """The account's name in [adapters], as in its conversations' keys."""
         ...
 
     @property

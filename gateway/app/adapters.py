@@ -12,8 +12,9 @@ from pydantic import create_model
 
 from gateway.adapter import Adapter, SettingsCheck
 from gateway.app.find_adapters import AdapterError, adapter_names, find_adapter
+from gateway.config.powers import platform_of
 from gateway.config.problems import Problem
-from gateway.config.table import AdapterSection, Section, platform_of
+from gateway.config.table import AdapterSection, Section
 from gateway.config.toml import KeyPath
 from gateway.config.validation import validate
 from gateway.conversation import LOCAL

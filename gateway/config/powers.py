@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias, cast
 
 from gateway.base.database_url import database_place
 from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
-from gateway.config.table import platform_of
 from gateway.config.toml import KeyPath
 
 Kind: TypeAlias = Literal[
@@ -38,6 +37,12 @@ class Power:
 
     kind: Kind
     what: str
+
+
+def platform_of(name: str, table: Mapping[str, Any]) -> str:
+    """The platform of a table of [adapters]."""
+    platform = table.get("platform")
+    return platform if platform and isinstance(platform, str) else name
 
 
 def powers_of(data: Mapping[str, Any]) -> list[Power]:

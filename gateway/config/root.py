@@ -11,6 +11,7 @@ from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpServer
 from gateway.config.models import ModelConfig
 from gateway.config.policies import Policies
+from gateway.config.powers import platform_of
 from gateway.config.routes import Route
 from gateway.config.settings import (
     Attachments,
@@ -22,7 +23,7 @@ from gateway.config.settings import (
     StoreConfig,
     TerminalConfig,
 )
-from gateway.config.table import Section, platform_of
+from gateway.config.table import Section
 from gateway.config.teams import DemoTeam, TeamConfig
 from gateway.config.tracing import TracingConfig
 

@@ -115,12 +115,6 @@ class Section(BaseModel):
         return [*names, *references]
 
 
-def platform_of(name: str, table: Mapping[str, Any]) -> str:
-    """The platform of a table of [adapters]."""
-    platform = table.get("platform")
-    return platform if platform and isinstance(platform, str) else name
-
-
 class AdapterSection(Section):
     """A table of [adapters]: one account on a platform."""
 

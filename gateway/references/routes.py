@@ -22,7 +22,7 @@ Numbered: TypeAlias = Iterable[tuple[int, Route]]
 
 @value
 class Platforms:
-    """Types of the tables in [adapters], by platform, and the platforms of accounts."""
+    """Platforms in [adapters]: the types of their tables, and their accounts."""
 
     kinds: Mapping[str, type[AdapterSection]]
     accounts: Mapping[str, str]

@@ -8,7 +8,7 @@ from gateway.gateway import Gateway
 
 
 async def rows(gateway: Gateway, column: str, table: str = "inbox") -> list[Any]:
-    """A column of everything that was taken, or of the threads, in order."""
+    """A column of what was taken, or of another table."""
     store: Any = gateway.store
     return await store.write(
         lambda c: [row[0] for row in c.fetch(f"SELECT {column} FROM {table} ORDER BY {column}")]

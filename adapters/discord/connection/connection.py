@@ -99,7 +99,7 @@ class PingedSocket(DiscordClientWebSocketResponse):
 
 
 def _direct(client: ShardClient, config: Config, listener: ClientListener) -> None:
-    """Use the config's addresses; limit the time to open a socket, and tell of each.
+    """Use the config's addresses, open sockets in time, and tell of each.
 
     discord.py has one address for all bots of a process.
     """

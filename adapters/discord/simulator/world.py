@@ -97,7 +97,7 @@ class World:
         self.renderer = MessagePayloads(self.cdn, self.bot)
 
     def beside(self, name: str) -> World:
-        """The same world as another application meets it, a member of each guild."""
+        """The same world for another application, in each guild."""
         other = copy(self)
         other.interactions, other.commands = {}, {}
         other.bot = self.user(name, bot=True)

@@ -208,7 +208,7 @@ class World:
         return self.deliver("events_api", self._callback(workspace, event, bot, about))
 
     def publish(self, workspace: str, event: Json, about: Channel) -> None:
-        """Send an event of a channel to all apps that are in it."""
+        """Send an event of a channel to all apps in it."""
         for each in self.apps:
             each.emit(workspace, event, about=about)
 

@@ -1,4 +1,4 @@
-"""Several accounts on Slack: apps in two workspaces, and two apps in one."""
+"""Several accounts on Slack, in two workspaces and in one."""
 
 from __future__ import annotations
 
