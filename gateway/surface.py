@@ -280,7 +280,7 @@ class TextSurface(Protocol):
 
     @property
     def people(self) -> str:
-        """The platform that the ids of its people begin with, to all accounts there."""
+        """The account's name in [adapters], which keys have."""
         ...
 
     @property
