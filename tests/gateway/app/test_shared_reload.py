@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from contextlib import AsyncExitStack, asynccontextmanager
+import logging
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -281,6 +282,39 @@ async def test_nodes_that_watch_their_files_change_together(tmp_path, postgres_u
     async with nodes(postgres_url, tmp_path, 2, watch=True) as all_nodes:
         write(all_nodes[0].folder, "new")
         write(all_nodes[1].folder, "new")
+        for node in all_nodes:
+            await node.until("new")
+
+
+async def test_files_that_a_reload_has_just_taken_are_not_taken_again(
+    tmp_path, postgres_url, caplog
+):
+    caplog.set_level(logging.INFO, "gateway")
+    async with nodes(postgres_url, tmp_path, 2, watch=True) as all_nodes:
+        for node in all_nodes:
+            write(node.folder, "new")
+        await reload(all_nodes[0].store, dry_run=False)
+        async with asyncio.timeout(20):
+            while caplog.text.count("config.toml changed: ") < 2:  # noqa: ASYNC110 (the watch's looks)
+                await asyncio.sleep(0.02)
+        lines = [json.loads(line) async for line in audit_lines(all_nodes[0].store)]
+    assert [line["action"] for line in lines].count("config.reloaded") == 1
+    assert "can't be used" not in caplog.text
+
+
+async def test_who_asks_for_a_reload_and_hangs_up_leaves_all_nodes_with_one_config(
+    tmp_path, postgres_url
+):
+    async with nodes(postgres_url, tmp_path, 2) as all_nodes:
+        for node in all_nodes:
+            write(node.folder, "new")
+        asked = asyncio.ensure_future(reload(all_nodes[0].store, dry_run=False))
+        async with asyncio.timeout(10):
+            while await all_nodes[0].store.reload_state() is None:  # noqa: ASYNC110 (in the store)
+                await asyncio.sleep(0.001)
+        asked.cancel()
+        with suppress(asyncio.CancelledError):
+            await asked
         for node in all_nodes:
             await node.until("new")
 
