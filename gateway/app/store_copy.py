@@ -24,7 +24,7 @@ from gateway.store.copying import Copy, CopyFiles, CopyReport, Step
 from gateway.store.postgres.database import Database
 from gateway.store.sqlite import copying as files
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.tables import NewTables, Tables
+from gateway.store.tables import Tables
 from gateway.values import value
 
 VARIABLE = "PARLEY_STORE_URL"
@@ -122,7 +122,7 @@ def _require_other_kind(store: AnyStore, place: Database | Path) -> None:
 @asynccontextmanager
 async def _ends(
     store: AnyStore, place: Database | Path
-) -> AsyncGenerator[tuple[Tables, NewTables, CopyFiles]]:
+) -> AsyncGenerator[tuple[Tables, Tables, CopyFiles]]:
     """Tables of an owned store and its copy, and their work folders."""
     try:
         from gateway.store.postgres import copied_work, copying  # an extra

@@ -10,24 +10,26 @@ from __future__ import annotations
 import json
 import marshal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from operator import methodcaller
 from threading import Event
 from typing import Any, TypeAlias
 
 from gateway.errors import GatewayError, StoreError
 from gateway.store.connection import Connection
+from gateway.store.formats import tables
 from gateway.store.records import StoreFault
 from gateway.store.tables import (
     DERIVED,
     DERIVED_COLUMNS,
+    NOTES,
     ROW_NUMBER,
-    SOURCE,
-    NewTables,
     StoredRow,
     Tables,
+    copied,
 )
 from gateway.store.units.audit import note
 from gateway.store.units.invariants import broken_laws
@@ -40,6 +42,18 @@ MOST_BYTES = 16 * 2**20
 _NUL, _VISIBLE_NUL = "\0", "\u2400"
 _SUMS = 2**128
 _LATEST = "SELECT COALESCE(MAX(id), 0) FROM audit"
+_SOURCE, _ASIDE = "source", "aside"
+"""Names of notes: from where the rows are, and the statements that restore what was put aside."""
+_MAKE_NOTES = f"CREATE TABLE {NOTES} (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
+_ADD_NOTE = f"""
+    INSERT INTO {NOTES} (name, value) VALUES (:name, :value)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
+
+FILES = "blobs"
+"""The contents of attachments, which each database keeps in tables of its own."""
+_NAMED = "(SELECT DISTINCT sha256 FROM attachments) AS named"
+_FILES_BEHIND = f"SELECT sha256 FROM {_NAMED} WHERE sha256 > :after ORDER BY sha256"
 
 
 CopyFiles: TypeAlias = Callable[[Callable[[int, int], None]], int]
@@ -101,7 +115,7 @@ class Copy:
     def __init__(
         self,
         source: Tables,
-        target: NewTables,
+        target: Tables,
         *,
         tell: Callable[[Step], None],
         files: CopyFiles = lambda step: 0,
@@ -125,35 +139,36 @@ class Copy:
 
         Raises StoreError where the target holds something else, or a row differs, and CopyEnded.
         """
-        self._begin()
-        columns = _shared(self._source, self._target)
-        copied = {table: self._copy(table, names) for table, names in columns.items()}
+        aside = self._begin()
+        columns = _columns()
+        done = {table: self._copy(table, names) for table, names in columns.items()}
         for table, names in columns.items():
-            self._compare(table, names, copied[table])
+            self._compare(table, names, done[table])
         left_out = self._files(self._step_of_files)
-        with self._target.completion(self._source.last_numbers()):
+        with self._target.transaction():
+            self._target.complete(aside, self._source.last_numbers())
             faults = self._faults()
-            self._target.run(self._note_source)
+            self._target.run(self._end_notes)
         return CopyReport(
-            rows={table: progress.rows for table, progress in copied.items()},
-            replaced=sum(progress.replaced for progress in copied.values()),
+            rows={table: progress.rows for table, progress in done.items()},
+            replaced=sum(progress.replaced for progress in done.values()),
             faults=tuple(faults),
             left_out=left_out,
         )
 
-    def _note_source(self, connection: Connection) -> None:
-        copied_from = {"object": self._source.name, "outcome": "source"}
-        note(connection, self._clock(), "store.copied", **copied_from)
-
-    def _begin(self) -> None:
-        """Begin, or go on with a copy of the same source."""
-        ((latest,),) = self._source.run(lambda connection: connection.fetch(_LATEST))
-        begun = self._target.notes().get(SOURCE)
-        if begun is None:
+    def _begin(self) -> Sequence[str]:
+        """Begin, or go on, with the statements that restore all."""
+        ((latest,),) = self._source.run(methodcaller("fetch", _LATEST))
+        begun = self._notes()
+        if not begun:
             self._require_empty()
-            self._target.begin(json.dumps([self._source.name, latest]))
-            return
-        name, audited = json.loads(begun)
+            with self._target.transaction():
+                aside = self._target.begin()
+                self._target.run(methodcaller("execute", _MAKE_NOTES))
+                self._note(_SOURCE, json.dumps([self._source.name, latest]))
+                self._note(_ASIDE, json.dumps(aside))
+            return aside
+        name, audited = json.loads(begun[_SOURCE])
         if name != self._source.name:
             raise StoreError(
                 f"A copy of {name} was begun in {self._target.name}; this store is"
@@ -164,42 +179,65 @@ class Copy:
                 f"{name} was used since its copy in {self._target.name} was begun. Remove that copy"
                 " and begin anew."
             )
+        return json.loads(begun[_ASIDE])
 
     def _require_empty(self) -> None:
-        for table in {*self._target.columns()}.difference(DERIVED):
-            if self._target.count(table):
-                raise StoreError(f"There is a store in {self._target.name} already.")
+        if any(_count(self._target, table) for table in _columns()):
+            raise StoreError(f"There is a store in {self._target.name} already.")
+
+    def _notes(self) -> Mapping[str, str]:
+        if not self._target.is_begun():
+            return {}
+        query = f"SELECT name, value FROM {NOTES}"
+        found = self._target.run(methodcaller("fetch", query))
+        return {row["name"]: row["value"] for row in found}
+
+    def _note(self, name: str, text: str) -> None:
+        told = {"name": name, "value": text}
+        self._target.run(methodcaller("execute", _ADD_NOTE, told))
+
+    def _end_notes(self, connection: Connection) -> None:
+        copied_from = {"object": self._source.name, "outcome": "source"}
+        note(connection, self._clock(), "store.copied", **copied_from)
+        connection.execute(f"DROP TABLE {NOTES}")
 
     def _copy(self, table: str, columns: Sequence[str]) -> _Progress:
-        note, key = self._target.notes().get(table), self._source.key(table)
+        note = self._notes().get(table)
         progress = _Progress(**json.loads(note)) if note else _Progress()
-        total = self._source.count(table)
+        total = _count(self._source, table)
         self._tell(Step(table=table, done=progress.rows, total=total))
-        with closing(
-            self._source.read(table, (*key, *columns), by=key, after=progress.after)
-        ) as rows:
-            while batch := self._take(rows, len(key), progress):
-                self._target.put(table, columns, batch, progress.dump())
+        with closing(_read(self._source, table, columns, tuple(progress.after))) as rows:
+            while batch := self._take(rows, len(columns), progress):
+                with self._target.transaction(table):
+                    self._put(table, columns, batch)
+                    self._note(table, progress.dump())
                 self._tell(Step(table=table, done=progress.rows, total=total))
                 self._stop_if_ended()
         if progress.rows != total:
             raise _differs(table, self._target, f"{progress.rows:,} of {total:,} rows")
         return progress
 
+    def _put(self, table: str, columns: Sequence[str], rows: Sequence[StoredRow]) -> None:
+        if table != FILES:
+            self._target.add(table, columns, rows)
+            return
+        for sha256, data in rows:
+            self._target.run(methodcaller("put_contents", sha256, data))
+
     def _take(
-        self, rows: Iterator[StoredRow], keys: int, progress: _Progress
+        self, rows: Iterator[StoredRow], width: int, progress: _Progress
     ) -> Sequence[StoredRow]:
         """The rows of the next commit; none at the end."""
         taken: list[StoredRow] = []
         size = 0
         for read in rows:
-            row = read[keys:]
+            row = read[-width:]
             if not self._target.keeps_nul and any(map(_has_nul, row)):
                 progress.replaced += sum(map(_has_nul, row))
                 row = tuple(map(_without_nul, row))
             size += progress.add(row)
             taken.append(row)
-            progress.after = read[:keys]
+            progress.after = read[:-width]
             if len(taken) >= MOST_ROWS or size >= MOST_BYTES:
                 break
         return taken
@@ -207,7 +245,7 @@ class Copy:
     def _compare(self, table: str, columns: Sequence[str], copied: _Progress) -> None:
         """Read the copy's rows. Raises StoreError where they are others."""
         found = _Progress()
-        with closing(self._target.read(table, columns)) as rows:
+        with closing(_read(self._target, table, columns)) as rows:
             for row in rows:
                 found.add(row)
                 if found.rows % MOST_ROWS == 0:
@@ -243,19 +281,31 @@ class CopyEnded(GatewayError):
         super().__init__("The copy was ended. The same command goes on where it is.")
 
 
-def _shared(source: Tables, target: Tables) -> Mapping[str, Sequence[str]]:
-    """The columns to copy of each table.
+def _columns() -> Mapping[str, Sequence[str]]:
+    """The columns to copy of each table."""
+    columns: dict[str, Sequence[str]] = {FILES: ("sha256", "data")}
+    for name, table in tables().items():
+        if name not in DERIVED:
+            own = [each for each in table.kinds if each not in DERIVED_COLUMNS.get(name, ())]
+            columns[name] = (*own, ROW_NUMBER) if table.numbered else own
+    return dict(sorted(columns.items()))
 
-    Raises StoreError where the databases have others.
-    """
-    theirs, ours = source.columns(), target.columns()
-    shared: dict[str, Sequence[str]] = {}
-    for table in sorted({*theirs, *ours}.difference(DERIVED)):
-        there, here = {*theirs.get(table, ())}, {*ours.get(table, ())}
-        if odd := sorted((there ^ here) - {ROW_NUMBER}):
-            raise StoreError(f"Only one of the stores has {odd[0]!r} in {table!r}.")
-        shared[table] = sorted((there & here) - {*DERIVED_COLUMNS.get(table, ())})
-    return shared
+
+def _count(tables: Tables, table: str) -> int:
+    rows = _NAMED if table == FILES else f"{table} WHERE {copied(table)}"
+    return tables.run(methodcaller("fetch", f"SELECT COUNT(*) AS n FROM {rows}"))[0]["n"]
+
+
+def _read(
+    tables: Tables, table: str, columns: Sequence[str], after: StoredRow | None = None
+) -> Generator[StoredRow]:
+    if table != FILES:
+        yield from tables.read(table, columns, after)
+        return
+    behind = {"after": after[0] if after else ""}
+    for (sha256,) in tables.run(methodcaller("fetch", _FILES_BEHIND, behind)):
+        data = tables.run(methodcaller("contents", sha256))
+        yield (sha256, data) if after is None else (sha256, sha256, data)
 
 
 def _differs(table: str, target: Tables, found: str) -> StoreError:

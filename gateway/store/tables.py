@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from gateway.errors import StoreError
 from gateway.store.connection import Unit
 
 ROW_NUMBER = "rowid"
@@ -18,8 +19,8 @@ DERIVED = (
 )
 DERIVED_COLUMNS = {"threads": ("number",)}
 """Kept figures and the index of words, made anew from the rows that are copied, and processes."""
-SOURCE = "source"
-"""The name of the note that says from where the rows are."""
+NOT_COPIED = {"marks": "platform = 'gateway' AND name = 'written'"}
+"""Rows that stay: the mark by which a database knows itself."""
 
 T = TypeVar("T")
 
@@ -28,7 +29,10 @@ StoredRow: TypeAlias = tuple[Any, ...]
 
 
 class Tables(Protocol):
-    """The tables of a database, as a copy reads them."""
+    """The tables of a store or of a new copy."""
+
+    keeps_nul: bool
+    """Texts may hold the character NUL."""
 
     @property
     def name(self) -> str:
@@ -39,30 +43,13 @@ class Tables(Protocol):
         """Run a unit, while no rows are read."""
         ...
 
-    def columns(self) -> Mapping[str, Sequence[str]]:
-        """The columns of each table, with ROW_NUMBER where there is one."""
-        ...
-
-    def key(self, table: str) -> Sequence[str]:
-        """The columns by which the table's rows are read in order."""
-        ...
-
     def read(
-        self,
-        table: str,
-        columns: Sequence[str],
-        *,
-        by: Sequence[str] = (),
-        after: Sequence[Any] = (),
+        self, table: str, columns: Sequence[str], after: StoredRow | None = None
     ) -> Generator[StoredRow]:
-        """Rows in the order of `by`, behind the row `after`.
+        """Rows, streamed, as one may be large. Raises StoreError.
 
-        They are streamed: a row may be large. Raises StoreError.
+        With `after` they begin with the columns by which they are ordered, and are those behind it.
         """
-        ...
-
-    def count(self, table: str) -> int:
-        """The number of rows that `read` gives."""
         ...
 
     def last_numbers(self) -> Mapping[str, int]:
@@ -73,31 +60,38 @@ class Tables(Protocol):
         """Let a statement that another thread waits for fail."""
         ...
 
-
-class NewTables(Tables, Protocol):
-    """The tables that a copy fills, in its own database."""
-
-    keeps_nul: bool
-    """Texts may hold the character NUL."""
-
-    def notes(self) -> Mapping[str, str]:
-        """The notes of a copy that was begun; empty before."""
+    def transaction(self, table: str = "") -> AbstractContextManager[None]:
+        """A transaction. Raises StoreError where a row of the table is refused."""
         ...
 
-    def begin(self, source: str) -> None:
-        """Begin, with a note of the source.
+    def is_begun(self) -> bool:
+        """True if a copy was begun here, and is not complete."""
+        ...
 
-        Nobody can use the database as a store until it is complete.
+    def begin(self) -> Sequence[str]:
+        """Put triggers, indexes and references aside; statements that restore all.
+
+        Nobody can use the database as a store from here on.
         """
         ...
 
-    def put(self, table: str, columns: Sequence[str], rows: Sequence[StoredRow], note: str) -> None:
-        """Add rows and change the table's note, in one commit. Raises StoreError."""
+    def add(self, table: str, columns: Sequence[str], rows: Iterable[StoredRow]) -> None:
+        """Add rows."""
         ...
 
-    def completion(self, numbers: Mapping[str, int]) -> AbstractContextManager[None]:
-        """A transaction that makes a store of the tables.
+    def complete(self, aside: Sequence[str], numbers: Mapping[str, int]) -> None:
+        """Make a store of the tables, with what was put aside.
 
-        Numbered tables go on behind these numbers. Raises StoreError.
+        Numbered ones go on behind these numbers.
         """
         ...
+
+
+def copied(table: str) -> str:
+    """The condition for rows that are copied."""
+    return f"NOT ({NOT_COPIED.get(table, 'FALSE')})"
+
+
+def refused(table: str, tables: Tables, why: str) -> StoreError:
+    """The error of a row that a database does not take."""
+    return StoreError(f"A row of {table!r} can't be stored in {tables.name}: {why}.")

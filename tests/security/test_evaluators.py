@@ -102,7 +102,7 @@ ROWS = {
     "gateway/factory/preparation.py": {"import_module": LITERALS},
     "gateway/migrate/names.py": {"import_module": LITERALS},
     "gateway/store/copying.py": {"marshal": "a checksum: rows are written and never read"},
-    "gateway/store/postgres/catalog.py": {"format": TEXTS},
+    "gateway/store/postgres/copying.py": {"format": TEXTS},
     "gateway/store/units/files.py": {"format": TEXTS},
     "gateway/store/units/search.py": {"format": TEXTS},
     "gateway/surface.py": {"format": TEXTS},

@@ -2,57 +2,69 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import socket
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 from psycopg import RawCursor, errors, sql
 
 from gateway.errors import StoreError, StoreTaken
 from gateway.store.connection import Connection, Unit
-from gateway.store.formats import newest_format
+from gateway.store.formats import newest_format, tables
 from gateway.store.nodes import Node
-from gateway.store.postgres.catalog import PLACE, Column, carry_out, columns_of, put_aside
 from gateway.store.postgres.connection import PostgresConnection
-from gateway.store.postgres.contents import PART
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import place_of, translate
-from gateway.store.postgres.membership import IS_SIGNATURE, Membership
+from gateway.store.postgres.membership import Membership
 from gateway.store.postgres.migrate import bring_up_to_date, version_of
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
-from gateway.store.tables import NOTES, ROW_NUMBER, SOURCE, StoredRow
+from gateway.store.tables import ROW_NUMBER, StoredRow, copied, refused
 from gateway.store.units.counts import FIGURES, USED_DAYS
 from gateway.store.units.search_index import index_anew
 
-FILES = "blobs"
-"""The table that other drivers have instead of contents in parts."""
-OWN_TABLES = (
-    *("store", "owner", "counted", "used", "session_marks", NOTES),
-    *("contents", "content_parts", "work_folders", "work_files"),
-)
-"""Tables that no other driver has."""
 _DROP_UNNAMED = """
     DELETE FROM contents WHERE sha256 NOT IN (SELECT sha256 FROM attachments UNION
      SELECT sha256 FROM work_files WHERE sha256 IS NOT NULL)
 """
 _LIVES = "SELECT 1 FROM nodes WHERE boot = $1 FOR KEY SHARE"  # its beat goes on
-_ASIDE = "aside"
-"""The note with the statements that make again what was put aside."""
-_RELATIONS = {
-    FILES: """(
-        SELECT sha256, COALESCE((SELECT string_agg(data, '' ORDER BY n) FROM content_parts
-         WHERE sha256 = c.sha256), '') AS data FROM contents c
-        WHERE sha256 IN (SELECT sha256 FROM attachments)
-    ) AS blobs""",
-    "marks": f"(SELECT {PLACE}, * FROM marks WHERE NOT ({IS_SIGNATURE})) AS marks",
+_PLACE = "ctid"
+"""The place of a row: nobody moves rows while the store is owned."""
+_READ = {
+    "BOOLEAN": ('"{}"::int::bigint', "int8"),
+    "INTEGER": ('"{}"', "int8"),
+    "REAL": ('"{}" + 0.0::float8', "float8"),  # SQLite has no zero below zero
+    "TEXT": ('"{}"::text', "text"),
+    "BLOB": ('"{}"', "bytea"),
 }
+"""Expression and type of a column, as SQLite would have it."""
+_OURS = "relnamespace = current_schema()::regnamespace AND relname NOT LIKE 'procrastinate%'"
+_NUMBERED = f"""
+    SELECT relname, attname, pg_get_serial_sequence(c.oid::regclass::text, attname)
+    FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid
+    WHERE {_OURS} AND attidentity <> '' UNION ALL SELECT 'audit', 'id', 'audit_positions'
+"""
+_INDEXES = f"""
+    SELECT 'DROP INDEX ' || c.oid::regclass, pg_get_indexdef(c.oid)
+    FROM pg_class c JOIN pg_index i ON indexrelid = c.oid
+    WHERE {_OURS} AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = c.oid) ORDER BY 1
+"""
+_REFERENCES = f"""
+    SELECT 'ALTER TABLE ' || c.oid::regclass || ' DROP CONSTRAINT ' || conname,
+     'ALTER TABLE ' || c.oid::regclass || ' ADD CONSTRAINT ' || conname || ' '
+     || pg_get_constraintdef(f.oid)
+    FROM pg_class c JOIN pg_constraint f ON conrelid = c.oid
+    WHERE {_OURS} AND contype = 'f' ORDER BY 1
+"""
+_TRIGGERS = f"""
+    SELECT DISTINCT 'ALTER TABLE ' || c.oid::regclass || ' DISABLE TRIGGER USER',
+     'ALTER TABLE ' || c.oid::regclass || ' ENABLE TRIGGER USER'
+    FROM pg_class c JOIN pg_trigger ON tgrelid = c.oid WHERE {_OURS} AND NOT tgisinternal
+"""
 
 T = TypeVar("T")
 
@@ -85,129 +97,77 @@ class PostgresTables:
             connection.pipeline.leave()
         return result
 
-    @cached_property
-    def _tables(self) -> Mapping[str, Mapping[str, Column]]:
-        own = [table for table in columns_of(self._raw).items() if table[0] not in OWN_TABLES]
-        return dict(own) | {
-            FILES: {"sha256": Column("sha256", "text"), "data": Column("data", "bytea")}
-        }
-
-    def columns(self) -> Mapping[str, Sequence[str]]:
-        """The columns of each table; see Tables."""
-        return {table: tuple(columns) for table, columns in self._tables.items()}
-
-    def key(self, table: str) -> Sequence[str]:
-        """The columns by which the table's rows are read in order."""
-        if table == FILES:
-            return ("sha256",)
-        return (ROW_NUMBER,) if ROW_NUMBER in self._tables[table] else (PLACE,)
-
-    def count(self, table: str) -> int:
-        """The number of rows; see Tables."""
-        query = f"SELECT COUNT(*) FROM {_RELATIONS.get(table, table)}"
-        return self._raw.execute(query.encode()).fetchall()[0][0]
-
     def read(
-        self,
-        table: str,
-        columns: Sequence[str],
-        *,
-        by: Sequence[str] = (),
-        after: Sequence[Any] = (),
+        self, table: str, columns: Sequence[str], after: StoredRow | None = None
     ) -> Generator[StoredRow]:
         """Rows, streamed; see Tables."""
-        selected, types = zip(*(self._as_read(table, column) for column in columns), strict=True)
-        query = f"SELECT {', '.join(selected)} FROM {_RELATIONS.get(table, table)}"
-        if after:
-            query += f" WHERE {table}.{by[0]} > {sql.Literal(after[0]).as_string(self._raw)}"
-        if by:
-            query += f" ORDER BY {table}.{by[0]}"  # not by the text of the place
-        copied = f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode()
-        with self._translated(table), self._raw.cursor().copy(copied) as found:
+        read = [_as_read(table, column) for column in columns]
+        order = ""
+        if after is not None:
+            key = f"{table}.{ROW_NUMBER if tables()[table].numbered else _PLACE}"
+            read.insert(0, (f"{key}::text", "text"))
+            order = f" ORDER BY {key}"  # not by its text
+            if after:
+                kind = "bigint" if tables()[table].numbered else "tid"
+                order = f" AND {key} > {sql.quote(after[0])}::{kind}{order}"
+        selected, types = zip(*read, strict=True)
+        query = f"SELECT {', '.join(selected)} FROM {table} WHERE {copied(table)}{order}"
+        command = f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode()
+        with self._translated(table), self._raw.cursor().copy(command) as found:
             found.set_types(types)
             yield from found.rows()
 
-    def _as_read(self, table: str, column: str) -> tuple[str, str]:
-        if column == PLACE:
-            return f"{PLACE}::text", "text"
-        return self._tables[table][column].as_read()
-
     def last_numbers(self) -> Mapping[str, int]:
         """The highest number that each numbered table has given."""
-        found: dict[str, int] = {}
-        for table, columns in self._tables.items():
-            if "id" in columns and (sequence := columns["id"].sequence):
-                query = f"SELECT last_value FROM {sequence} WHERE is_called"
-                for (number,) in self._raw.execute(query.encode()):
-                    found[table] = number
-        return found
+        return {
+            table: number
+            for table, column, sequence in self._raw.execute(_NUMBERED).fetchall()
+            if column == "id"
+            for (number,) in self._raw.execute(
+                f"SELECT last_value FROM {sequence} WHERE is_called".encode()
+            )
+        }
 
     def interrupt(self) -> None:
         """Let a statement that another thread waits for fail."""
         self._raw.cancel_safe(timeout=5.0)
 
-    def notes(self) -> Mapping[str, str]:
-        """The notes of a copy that was begun."""
-        if version_of(self._raw) >= 0:
-            return {}
-        return dict(self._raw.execute(f"SELECT name, value FROM {NOTES}".encode()).fetchall())
+    def is_begun(self) -> bool:
+        """True if a copy was begun here, and is not complete."""
+        return version_of(self._raw) < 0
 
-    def begin(self, source: str) -> None:
-        """Begin a copy; see NewTables."""
-        with self.transaction():
-            aside = put_aside(self._raw)
-            self._raw.execute(
-                f"CREATE TABLE {NOTES} (name TEXT PRIMARY KEY, value TEXT NOT NULL)".encode()
-            )
-            self._raw.execute("UPDATE store SET version = -version")
-            self._note(SOURCE, source)
-            self._note(_ASIDE, json.dumps(aside))
+    def begin(self) -> Sequence[str]:
+        """Put triggers, indexes and references aside; see Tables."""
+        restoring: list[str] = []
+        for found in (_TRIGGERS, _REFERENCES, _INDEXES):
+            for removes, restores in self._raw.execute(found).fetchall():
+                self._carry_out(removes)
+                restoring.append(restores)
+        self._raw.execute("UPDATE store SET version = -version")
+        return restoring[::-1]
 
-    def put(self, table: str, columns: Sequence[str], rows: Sequence[StoredRow], note: str) -> None:
-        """Add rows and change the table's note, in one commit; see NewTables."""
-        with self.transaction(table):
-            if table == FILES:
-                files = [dict(zip(columns, row, strict=True)) for row in rows]
-                sizes = ((each["sha256"], len(each["data"])) for each in files)
-                self._add("contents", ("sha256", "size"), sizes)
-                parts = (part for each in files for part in _parts(**each))
-                self._add("content_parts", ("sha256", "n", "data"), parts)
-            else:
-                self._add(table, columns, rows)
-            self._note(table, note)
-
-    def _add(self, table: str, columns: Iterable[str], rows: Iterable[StoredRow]) -> None:
+    def add(self, table: str, columns: Sequence[str], rows: Iterable[StoredRow]) -> None:
+        """Add rows."""
         names = ", ".join(f'"{column}"' for column in columns)
         with self._raw.cursor().copy(f"COPY {table} ({names}) FROM STDIN".encode()) as copied:
             for row in rows:
                 copied.write_row(row)
 
-    @contextmanager
-    def completion(self, numbers: Mapping[str, int]) -> Generator[None]:
-        """A transaction that makes a store of the tables; see NewTables."""
-        with self.transaction():
-            carry_out(self._raw, json.loads(self.notes()[_ASIDE]))
-            for table, columns in self._tables.items():
-                for column in columns.values():
-                    self._go_on(table, column, numbers.get(table, 0))
-            self.run(_settle)
-            self._raw.execute("ANALYZE")
-            yield
-            self._raw.execute(f"DROP TABLE {NOTES}".encode())
-            self._raw.execute("UPDATE store SET version = -version")
+    def complete(self, aside: Sequence[str], numbers: Mapping[str, int]) -> None:
+        """Make a store of the tables; see Tables."""
+        for statement in aside:
+            self._carry_out(statement)
+        for table, column, sequence in self._raw.execute(_NUMBERED).fetchall():
+            last = f'GREATEST(MAX("{column}"), $2)'
+            query = f"SELECT setval($1, {last}) FROM {table} HAVING {last} > 0"
+            RawCursor(self._raw).execute(query.encode(), [sequence, numbers.get(table, 0)])
+        self.run(_settle)
+        self._raw.execute("ANALYZE")
+        self._raw.execute("UPDATE store SET version = -version")
 
-    def _go_on(self, table: str, column: Column, number: int) -> None:
-        """Let the column's numbers go on behind this one."""
-        if column.sequence is None:
-            return
-        last = f'GREATEST(MAX("{column.name}"), $2)'
-        query = f"SELECT setval($1, {last}) FROM {table} HAVING {last} > 0"
-        RawCursor(self._raw).execute(query.encode(), [column.sequence, number])
-
-    def _note(self, name: str, text: str) -> None:
-        change = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        statement = f"INSERT INTO {NOTES} VALUES ($1, $2) {change}"
-        RawCursor(self._raw).execute(statement.encode(), [name, text])
+    def _carry_out(self, change: str) -> None:
+        self._raw.execute(change.encode())
+        self._raw.statements.clear()  # psycopg makes the server forget all after such a change
 
     @contextmanager
     def transaction(self, table: str = "") -> Generator[None]:
@@ -226,13 +186,10 @@ class PostgresTables:
             yield
         except errors.ForeignKeyViolation as error:
             found = error.diag.table_name or table
-            raise self._refused(found, "it refers to a row that is not there") from error
+            raise refused(found, self, "it refers to a row that is not there") from error
         except (errors.DataError, errors.IntegrityError) as error:
             # Not in its words, which have the values.
-            raise self._refused(error.diag.table_name or table, type(error).__name__) from error
-
-    def _refused(self, table: str, why: str) -> StoreError:
-        return StoreError(f"A row of {table!r} can't be stored in {self.name}: {why}.")
+            raise refused(error.diag.table_name or table, self, type(error).__name__) from error
 
 
 @contextmanager
@@ -275,9 +232,10 @@ def _settle(connection: Connection) -> None:
     connection.execute(f"INSERT INTO used SELECT 0, * FROM ({USED_DAYS}) AS found")
 
 
-def _parts(sha256: str, data: bytes) -> Iterator[StoredRow]:
-    for n, start in enumerate(range(0, len(data), PART)):
-        yield sha256, n, data[start : start + PART]
+def _as_read(table: str, column: str) -> tuple[str, str]:
+    kind = tables()[table].kinds.get(column, "INTEGER")  # it is the row's number
+    expression, read_as = _READ[kind]
+    return expression.format(column), read_as
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.transactions import STORE, Work
 from gateway.store.product import load_product
+from gateway.store.tables import NOT_COPIED
 
 LOG = logging.getLogger("gateway.store")
 
@@ -53,7 +54,7 @@ _KEEP_PRODUCT = """
 """
 _OWN = "CAST(xmin AS TEXT) || ' ' || CAST(tableoid AS TEXT)"
 """The transaction that wrote a row, and the table in which it is."""
-IS_SIGNATURE = "platform = 'gateway' AND name = 'written'"
+IS_SIGNATURE = NOT_COPIED["marks"]
 """The mark by which a database knows itself."""
 IS_ORIGINAL = f"(SELECT value = {_OWN} FROM marks WHERE {IS_SIGNATURE})"
 """False in a database that was restored from a dump: another transaction wrote its rows.

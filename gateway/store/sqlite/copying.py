@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
-from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gateway.errors import StoreCorrupt, StoreError
 from gateway.store.connection import Unit
-from gateway.store.formats import migrations, newest_format
+from gateway.store.formats import migrations, newest_format, tables
 from gateway.store.lock import StoreLock, file_errors
 from gateway.store.sqlite.commit_count import read_note
-from gateway.store.sqlite.migrate import (
-    APPLICATION_ID,
-    BEGUN_COPY_ID,
-    VERSION,
-    bring_up_to_date,
-)
+from gateway.store.sqlite.migrate import APPLICATION_ID, BEGUN_COPY_ID, VERSION, bring_up_to_date
 from gateway.store.sqlite.store import FILE, connect_to_read
 from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
-from gateway.store.tables import NOTES, ROW_NUMBER, SOURCE, StoredRow
+from gateway.store.tables import ROW_NUMBER, StoredRow, copied, refused
 from gateway.store.units.counts import count_anew
 from gateway.store.units.search_index import index_anew
 
-_TABLES = (
-    "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-    f" AND name NOT IN ('commits', '{NOTES}')"
-)
-_RELATIONS = {
-    "blobs": "(SELECT rowid, * FROM blobs WHERE sha256 IN (SELECT sha256 FROM attachments))"
-}
-"""Rows of a table that are copied: no contents that nothing names."""
 _ASIDE = (
     "SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'index') AND sql <> ''"
 )
-_ASIDE_NOTE = "aside"
-"""The note with the statements that make again what was put aside."""
 
 T = TypeVar("T")
 
@@ -62,58 +45,22 @@ class SqliteTables:
 
     def run(self, unit: Unit[T]) -> T:
         """Run a unit, while no rows are read."""
-        return unit(self._connection)
-
-    @cached_property
-    def _tables(self) -> Mapping[str, tuple[Sequence[str], Sequence[str]]]:
-        """Columns of each table, and those of its key."""
-        found: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
-        for name, sql in self._raw.execute(_TABLES).fetchall():
-            info = self._raw.execute("SELECT * FROM pragma_table_info(?)", (name,)).fetchall()
-            columns = [row["name"] for row in info]
-            keys = [row["name"] for row in sorted(info, key=lambda row: row["pk"]) if row["pk"]]
-            is_number = [row["type"] for row in info if row["pk"]] == ["INTEGER"]
-            if "WITHOUT ROWID" not in sql and not is_number:
-                keys = [ROW_NUMBER]
-                columns.append(ROW_NUMBER)
-            found[name] = (columns, keys)
-        return found
-
-    def columns(self) -> Mapping[str, Sequence[str]]:
-        """The columns of each table; see Tables."""
-        return {table: columns for table, (columns, _) in self._tables.items()}
-
-    def key(self, table: str) -> Sequence[str]:
-        """The columns by which the table's rows are read in order."""
-        return self._tables[table][1]
+        with self._translated():
+            return unit(self._connection)
 
     def read(
-        self,
-        table: str,
-        columns: Sequence[str],
-        *,
-        by: Sequence[str] = (),
-        after: Sequence[Any] = (),
+        self, table: str, columns: Sequence[str], after: StoredRow | None = None
     ) -> Generator[StoredRow]:
         """Rows, streamed; see Tables."""
-        order = f" ORDER BY {_listed(by)}" if by else ""
-        relation = _RELATIONS.get(table, table)
-        behind = f" WHERE ({_listed(by)}) > ({_marks(by)})" if after else ""
-        cursor = self._raw.cursor()
-        cursor.row_factory = None
-        try:
-            yield from cursor.execute(
-                f"SELECT {_listed(columns)} FROM {relation}{behind}{order}", tuple(after)
-            )
-        except sqlite3.Error as error:
-            raise self._translated(error, table) from error
-        finally:
-            cursor.close()
-
-    def count(self, table: str) -> int:
-        """The number of rows; see Tables."""
-        query = f"SELECT COUNT(*) FROM {_RELATIONS.get(table, table)}"
-        return self._raw.execute(query).fetchone()[0]
+        key = _listed(tables()[table].key or (ROW_NUMBER,))
+        query = f"SELECT {_listed(columns)} FROM {table} WHERE {copied(table)}"
+        if after is not None:
+            query = query.replace("SELECT ", f"SELECT {key}, ", 1)
+            query += f" AND ({key}) > ({_marks(after)})" if after else ""
+            query += f" ORDER BY {key}"
+        with self._translated(table), closing(self._raw.cursor()) as cursor:
+            cursor.row_factory = None
+            yield from cursor.execute(query, after or ())
 
     def last_numbers(self) -> Mapping[str, int]:
         """The highest number that each numbered table has given."""
@@ -123,90 +70,69 @@ class SqliteTables:
         """Let a statement that another thread waits for fail."""
         self._raw.interrupt()
 
-    def notes(self) -> Mapping[str, str]:
-        """The notes of a copy that was begun."""
-        query = "SELECT 1 FROM sqlite_master WHERE name = ?"
-        if not self._raw.execute(query, (NOTES,)).fetchall():
-            return {}
-        return dict(map(tuple, self._raw.execute(f"SELECT name, value FROM {NOTES}")))
+    def is_begun(self) -> bool:
+        """True if a copy was begun here, and is not complete."""
+        return self._raw.execute("PRAGMA application_id").fetchone()[0] == BEGUN_COPY_ID
 
-    def begin(self, source: str) -> None:
-        """Begin a copy; triggers and indexes are put aside. See NewTables."""
-        with self._transaction():
-            aside = self._raw.execute(_ASIDE).fetchall()
-            for row in aside:
-                self._raw.execute(f"DROP {row['type']} {row['name']}")
-            self._raw.execute(f"CREATE TABLE {NOTES} (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-            self._note(SOURCE, source)
-            self._note(_ASIDE_NOTE, json.dumps([row["sql"] for row in aside]))
-            self._raw.execute(f"PRAGMA application_id = {BEGUN_COPY_ID}")
+    def begin(self) -> Sequence[str]:
+        """Put triggers and indexes aside; see Tables."""
+        aside = self._raw.execute(_ASIDE).fetchall()
+        for row in aside:
+            self._raw.execute(f"DROP {row['type']} {row['name']}")
+        self._raw.execute(f"PRAGMA application_id = {BEGUN_COPY_ID}")
+        return [row["sql"] for row in aside]
 
-    def put(self, table: str, columns: Sequence[str], rows: Sequence[StoredRow], note: str) -> None:
-        """Add rows and change the table's note, in one commit; see NewTables."""
+    def add(self, table: str, columns: Sequence[str], rows: Iterable[StoredRow]) -> None:
+        """Add rows."""
         statement = f"INSERT INTO {table} ({_listed(columns)}) VALUES ({_marks(columns)})"
-        with self._transaction(table):
-            self._raw.executemany(statement, rows)
-            self._note(table, note)
+        self._raw.executemany(statement, rows)
 
-    @contextmanager
-    def completion(self, numbers: Mapping[str, int]) -> Generator[None]:
-        """A transaction that makes a store of the tables; see NewTables."""
-        aside = json.loads(self.notes()[_ASIDE_NOTE])
-        with self._transaction():
-            for statement in aside:
-                self._raw.execute(statement)
-            if found := self._raw.execute("PRAGMA foreign_key_check").fetchone():
-                raise self._refused(found[0], "it refers to a row that is not there")
-            for table, number in numbers.items():
-                self._keep_number(table, number)
-            count_anew(self._connection)
-            index_anew(self._connection)
+    def complete(self, aside: Sequence[str], numbers: Mapping[str, int]) -> None:
+        """Make a store of the tables; see Tables."""
+        for statement in aside:
+            self._raw.execute(statement)
+        if found := self._raw.execute("PRAGMA foreign_key_check").fetchone():
+            raise refused(found[0], self, "it refers to a row that is not there")
+        for there in numbers.items():
+            self._raw.execute("DELETE FROM sqlite_sequence WHERE name = ? AND seq < ?", there)
             self._raw.execute(
-                "UPDATE commits SET at = (SELECT COALESCE(MAX(updated_at), 0) FROM threads)"
-            )
-            yield
-            self._raw.execute(f"DROP TABLE {NOTES}")
-            self._raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-    def _keep_number(self, table: str, number: int) -> None:
-        """Let no number up to this one be given again."""
-        there = {"table": table, "number": number}
-        changed = self._raw.execute(
-            "UPDATE sqlite_sequence SET seq = MAX(seq, :number) WHERE name = :table", there
-        )
-        if not changed.rowcount:
-            self._raw.execute(
-                "INSERT INTO sqlite_sequence (name, seq) SELECT name, :number FROM sqlite_master"
-                " WHERE name = :table AND sql LIKE '%AUTOINCREMENT%'",
+                "INSERT INTO sqlite_sequence (name, seq) SELECT name, ?2 FROM sqlite_master"
+                " WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%'"
+                " AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
                 there,
             )
-
-    def _note(self, name: str, text: str) -> None:
-        self._raw.execute(f"INSERT OR REPLACE INTO {NOTES} VALUES (?, ?)", (name, text))
+        count_anew(self._connection)
+        index_anew(self._connection)
+        self._raw.execute(
+            "UPDATE commits SET at = (SELECT COALESCE(MAX(updated_at), 0) FROM threads)"
+        )
+        self._raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     @contextmanager
-    def _transaction(self, table: str = "") -> Generator[None]:
+    def transaction(self, table: str = "") -> Generator[None]:
+        """A transaction of the owner; see Tables."""
         try:
-            self._raw.execute("BEGIN IMMEDIATE")
-            yield
-            self._raw.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise self._translated(error, table) from error
+            with self._translated(table):
+                self._raw.execute("BEGIN IMMEDIATE")
+                yield
+                self._raw.execute("COMMIT")
         finally:
             if self._raw.in_transaction:
                 self._raw.execute("ROLLBACK")
 
-    def _refused(self, table: str, why: str) -> StoreError:
-        return StoreError(f"A row of {table!r} can't be stored in {self.name}: {why}.")
-
-    def _translated(self, error: sqlite3.Error, table: str) -> BaseException:
-        translated = translate(error, self._path)
-        if translated is not error:
-            return translated
-        if isinstance(error, sqlite3.IntegrityError):
-            return self._refused(table, str(error))
-        # Not in its words: they have the text that can't be read.
-        return StoreCorrupt(f"A row of {table!r} in {self.name} can't be read.")
+    @contextmanager
+    def _translated(self, table: str = "") -> Generator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            translated = translate(error, self._path)
+            if translated is not error:
+                raise translated from error
+            if isinstance(error, sqlite3.IntegrityError):
+                raise refused(table, self, str(error)) from error
+            # Not in its words: they have the text that can't be read.
+            what = f"A row of {table!r} in {self.name}" if table else self.name
+            raise StoreCorrupt(f"{what} can't be read.") from error
 
 
 @contextmanager
@@ -270,5 +196,5 @@ def _listed(columns: Iterable[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns)
 
 
-def _marks(columns: Iterable[str]) -> str:
-    return ", ".join("?" for _ in columns)
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

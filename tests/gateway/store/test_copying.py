@@ -272,7 +272,7 @@ async def test_a_row_of_the_copy_that_was_changed_is_noticed(source, place):
 
 async def is_begun(place: Place) -> bool:
     async with tables_at(place, new=True) as tables:
-        return bool(tables.notes())
+        return tables.is_begun()
 
 
 @pytest.mark.parametrize(
