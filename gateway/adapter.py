@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from gateway.client import CommandInfo, Receipt, RequestInfo, ThreadInfo
+from gateway.client import CommandInfo, Receipt, ThreadInfo
 from gateway.conversation import (
     Attachment,
     Author,
@@ -29,6 +29,7 @@ from gateway.conversation import (
     RecentMessage,
 )
 from gateway.errors import GatewayError
+from gateway.interactions import FormOpening, FormSpec
 from gateway.missed import Gap, KnownPlace, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.rates import RateLimit, SharedRate
 from gateway.surface import TextSurface
@@ -204,14 +205,10 @@ class AdapterHost(Protocol):
         """
         ...
 
-    async def request(self, request: str) -> RequestInfo:
-        """A request to a human. Raises NotFound."""
-        ...
+    async def open_form(self, message: InboundMessage, opening: FormOpening) -> FormSpec | str:
+        """The form that an author asks for, or why they get none.
 
-    async def may_answer(self, author: Author, request: str) -> bool:
-        """True if a person may answer a request, before `accept`.
-
-        Raises NotFound.
+        Whoever could not send it does not see it.
         """
         ...
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
-from gateway.client import Answer
+from gateway.interactions import RequestAnswer
 
 LOCAL = "local"
 """The platform of conversations that live on the gateway alone: the terminal's and `parley run`'s.
@@ -257,14 +257,6 @@ class Quote:
     kind: QuoteKind = "quote"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Click:
-    """A button pressed on a request's card."""
-
-    request: str
-    answer: Answer
-
-
 class Ruling(Protocol):
     """A gateway's ruling on a message's author; `AdapterHost.judge` attaches it."""
 
@@ -315,7 +307,7 @@ class InboundMessage:
     missing: tuple[MissingFile, ...] = ()
     keeps_files: bool = False
     quotes: tuple[Quote, ...] = ()
-    click: Click | None = None
+    click: RequestAnswer | None = None
     missed: bool = False
     mentioned: bool = False
     opens_with_mention: bool = False

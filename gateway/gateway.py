@@ -20,7 +20,7 @@ from pathlib import Path
 from types import CoroutineType, TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from gateway.access.authority import Access, Denial, awaited, judge
+from gateway.access.authority import Access, Denial, Judgement, awaited, judge
 from gateway.access.pairing import TypedCode
 from gateway.adapter import DeadEndOutcome, IgnoredReason, Tokens
 from gateway.base.clock import ClockTrust, steadily
@@ -43,7 +43,6 @@ from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
     Author,
-    Click,
     ConversationKey,
     HistoryLimit,
     InboundMessage,
@@ -53,10 +52,12 @@ from gateway.delivery.service import delivering
 from gateway.errors import GatewayClosed, GatewayError, NodeCutOff, NotFound
 from gateway.events import SessionEvent
 from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
+from gateway.inbound.forms import form_of
 from gateway.inbound.intake import Intake
 from gateway.inbound.model_choice import agent_models, choices_of
 from gateway.inbound.origins import check_own, check_team
 from gateway.inbound.receipts import attachment_of, log_receipt, receipt_of
+from gateway.interactions import Click, FormOpening, FormSpec
 from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.rates import RateLimit, SharedRate
@@ -281,12 +282,16 @@ class Gateway:
         `may_write` says whether its author may write there, including people who were let in by a
         code. `accept` need not ask again.
         """
+        judged = await self._judge(message)
+        return message if message.ruling is judged else replace(message, ruling=judged)
+
+    async def _judge(self, message: InboundMessage) -> Judgement:
         judged = judge(message, self._using.access)
         if isinstance(judged.verdict, Denial) and judged.verdict.once_paired is not None:
             people = await self._store.people()
             paired = any(person.id == message.author.id for person in people)
             judged = replace(judged, may_write=paired)
-        return message if message.ruling is judged else replace(message, ruling=judged)
+        return judged
 
     async def may(self, message: InboundMessage) -> bool:
         """True if its author may write there, for what needs no `accept`."""
@@ -734,10 +739,15 @@ class Gateway:
             card=card, open=found.state == "open", outcome=found.outcome, asker=found.asker
         )
 
-    async def may_answer(self, author: Author, request: str) -> bool:
-        """True if a person may answer a request, before `accept`."""
-        found = await self._store.request(request)
-        return self._using.access.operators.may_answer(author, found)
+    async def open_form(self, message: InboundMessage, opening: FormOpening) -> FormSpec | str:
+        """The form that an author asks for, or why they get none."""
+        self.check_open()
+        try:
+            request = await self._store.request(opening.request)
+        except NotFound:
+            request = None
+        judged, operators = await self._judge(message), self._using.access.operators
+        return form_of(opening, request, judged, operators, self._trust.now())
 
     @property
     def approval_places(self) -> tuple[ConversationKey, ...]:

@@ -16,9 +16,10 @@ from typing import TypeAlias, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from adapters.discord.connection.values import Payload
-from adapters.discord.custom_ids import Action, parse_action
+from adapters.discord.custom_ids import parse_button
 from gateway.base.calendar import utc_text
 from gateway.conversation import AwaitedFile
+from gateway.interactions import Button
 from gateway.visible import Card, Poll, UnreadPart, VisibleContent, Writer
 
 CHARACTERS = 60_000
@@ -47,14 +48,14 @@ def read_message(payload: Payload) -> VisibleContent:
     return _Reader(f"{payload.get('channel_id')}", f"{payload.get('id')}").read(payload)
 
 
-def read_actions(payload: Payload) -> Iterator[Action]:
-    """The actions of a message's buttons that can be clicked."""
+def read_buttons(payload: Payload) -> Iterator[Button]:
+    """A message's buttons and menus of ours that can be clicked."""
     reader = _Reader()
     for row in reader.objects(payload, "components"):
-        for button in reader.objects(row, "components"):
-            action = parse_action(reader.text(button, "custom_id"))
-            if action is not None and not button.get("disabled"):
-                yield action
+        for component in reader.objects(row, "components"):
+            button = parse_button(reader.text(component, "custom_id"))
+            if button is not None and not component.get("disabled"):
+                yield button
 
 
 def read_names(payload: Payload) -> dict[str, str]:

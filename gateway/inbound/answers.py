@@ -10,14 +10,18 @@ from gateway.render.arguments import folder_text
 from gateway.store.decisions import CommandReply, Decision, RequestAnswer, RequestSupport
 from gateway.store.records import Request
 
+NO_REQUEST = "There is no such request."
+NOT_YOURS = "You may not answer this request."
+EMPTY = "Write an answer first."
+
 
 def decide_answer(
     author: Author, request: Request | None, answer: Answer, operators: Operators, now: float
 ) -> Decision:
     """Decision on an answer; `request` is None if it does not exist."""
     if request is None:
-        return CommandReply(reply="There is no such request.")
-    if why := _why_not(author, request, answer, operators, now):
+        return CommandReply(reply=NO_REQUEST)
+    if why := why_not(author, request, answer, operators, now):
         return CommandReply(reply=why, late=request.state == "open" and is_over(request, now))
     if answer.kind in NARROWEST and request.quorum > 1:
         return _supported(author, request, answer)
@@ -47,7 +51,7 @@ def is_over(request: Request, now: float) -> bool:
     return request.expires_at is not None and request.expires_at <= now
 
 
-def _why_not(
+def why_not(
     author: Author, request: Request, answer: Answer, operators: Operators, now: float
 ) -> str:
     """Why the author can't answer the request so, "" if they can."""
@@ -56,13 +60,14 @@ def _why_not(
     if is_over(request, now):
         return "The request has expired."
     if not operators.may_answer(author, request):
-        return "You may not answer this request."
+        return NOT_YOURS
     if why := _why_not_granted(author, request, answer, operators):
         return why
     if (request.kind == "approval") != (answer.kind != "text"):
         wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
         return f"This request needs another answer: {wanted}."
-    return ""
+    said = answer.kind != "text" or answer.text.strip() or answer.text in request.options
+    return "" if said else EMPTY
 
 
 def _why_not_granted(author: Author, request: Request, answer: Answer, operators: Operators) -> str:

@@ -41,7 +41,7 @@ from gateway.store.decisions import (
     TurnRetry,
     UsageReply,
 )
-from gateway.store.records import Situation, Thread
+from gateway.store.records import Request, Situation, Thread
 from gateway.store.rulebook import Fact, MessageMissed, Offer
 from gateway.values import value
 
@@ -176,7 +176,8 @@ class MessageRules:
             return self._changed(verdict)
         if 0 < self.message.at <= min(situation.lost_until, self.began):
             return self._before_loss(situation, verdict)
-        author, named, answer = self.message.author, situation.named, self._answer
+        author, named = self.message.author, situation.named
+        answer = self._answer_to(named)
         if isinstance(verdict, Denial):
             if answer is None or not is_approver(author, named, self.operators):
                 return self._refuse(situation)
@@ -221,11 +222,10 @@ class MessageRules:
             now=self.now,
         )
 
-    @property
-    def _answer(self) -> Answer | None:
+    def _answer_to(self, named: Request | None) -> Answer | None:
         """Answer in a click, or in a command that names a request."""
         if self.message.click is not None:
-            return self.message.click.answer
+            return self.message.click.answer_to(named.options if named is not None else ())
         return self.command.answer if self.command is not None and self.command.request else None
 
     def _changed(self, verdict: Verdict) -> Decision:

@@ -160,13 +160,25 @@ async def test_a_person_on_a_line_is_answered(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("installed")
-async def test_an_unknown_kind_of_answer_is_refused(tmp_path: Path):
+async def test_an_unknown_button_is_refused(tmp_path: Path):
     async with serving(tmp_path) as connect:
         reader, writer = await connect()
-        click = {"name": "ann", "room": "lobby", "request": "r1"}
-        for kind in ("maybe", "", ["approve"], None):
-            writer.write(json.dumps({**click, "answer": kind}).encode() + b"\n")
-            assert "no kind of answer" in await read_text(reader)
+        person = {"name": "ann", "room": "lobby"}
+        for press in ("maybe:r1", "", ["approve"], None, "approve:", "missed:1", "feedback:p:1"):
+            writer.write(json.dumps({**person, "press": press}).encode() + b"\n")
+            assert "no button" in await read_text(reader)
+        writer.close()
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("press", ["note:r1", "text:r1", "approve:r1", "choice:r1:0"])
+async def test_a_button_of_no_request_opens_and_answers_nothing(tmp_path: Path, press: str):
+    async with serving(tmp_path) as connect:
+        reader, writer = await connect()
+        for more in ({}, {"text": "because"}):
+            line = {"name": "ann", "room": "lobby", "press": press, **more}
+            writer.write(json.dumps(line).encode() + b"\n")
+            assert await read_text(reader) == "There is no such request."
         writer.close()
 
 
@@ -232,4 +244,4 @@ async def test_a_lost_listener_does_not_make_the_others_see_a_post_twice():
 
 
 def test_the_example_is_short():
-    assert len((EXAMPLE / "line_chat.py").read_text().splitlines()) < 200
+    assert len((EXAMPLE / "line_chat.py").read_text().splitlines()) < 260

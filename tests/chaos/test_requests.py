@@ -16,7 +16,7 @@ import pytest
 from gateway.access.authority import Access, Admission
 from gateway.app.stores import AnyStore
 from gateway.client import Answer
-from gateway.conversation import Author, Click, ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError
 from gateway.events import (
     InputRequested,
@@ -28,6 +28,7 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway, Limits
+from gateway.interactions import Click
 from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent

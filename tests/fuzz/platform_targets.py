@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from hypothesis import strategies as st
 
-from adapters.discord.custom_ids import parse_action as discord_action
+from adapters.discord.custom_ids import custom_id, parse_button
 from adapters.discord.inbound import parse_interactions as discord_interactions
 from adapters.discord.inbound import parse_messages as discord
 from adapters.discord.read_message import read_message
@@ -117,9 +117,9 @@ def _discord(given: tuple[int, list[Edit]]) -> None:
         discord_interactions.parse_interaction(edited({**DISCORD_CLICK, "type": kind}, edits))
 
 
-def _discord_click(custom_id: str) -> None:
-    action = discord_action(custom_id)
-    assert action is None or discord_action(str(action)) == action
+def _discord_click(text: str) -> None:
+    button = parse_button(text)
+    assert button is None or parse_button(custom_id(button)) == button
 
 
 def _pieces(given: tuple[str, int, list[int]]) -> None:

@@ -32,10 +32,11 @@ from gateway.config.root import Config
 from gateway.config.routes import Route
 from gateway.config.validation import validate
 from gateway.content.task import quote_block, without_imitations
-from gateway.conversation import Author, Click, ConversationKey, InboundMessage, Quote, order_key
+from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
 from gateway.events import load_event
 from gateway.inbound.commands import parse_command
 from gateway.inbound.policy import usual_rules
+from gateway.interactions import Choice, Click, Form
 from gateway.render.markdown import mrkdwn
 from gateway.render.sanitize import label, sanitize, visible
 from gateway.store.decisions import (
@@ -161,6 +162,7 @@ AUTHORS = st.builds(
     kind=st.sampled_from(["member", "guest", "external", "bot"]),
     groups=st.frozensets(st.sampled_from(["staff", "x"])),
 )
+FORMS = st.sampled_from(["note", "text"])
 ANSWERS = st.builds(
     Answer,
     kind=st.sampled_from(["text", "approve", "approve_same", "approve_always", "deny"]),
@@ -173,7 +175,10 @@ MESSAGES = st.builds(
     text=_TEXTS,
     direct=st.booleans(),
     event=st.sampled_from(["message", "edit", "delete", "click", "stop"]),
-    click=st.none() | st.builds(Click, request=st.text(max_size=12), answer=ANSWERS),
+    click=st.none()
+    | st.builds(Click, request=st.text(max_size=12), answer=ANSWERS)
+    | st.builds(Choice, request=st.text(max_size=12), number=st.integers(0, 99))
+    | st.builds(Form, request=st.text(max_size=12), kind=FORMS, text=st.text(max_size=12)),
 )
 ACCESS = Access(
     ["chat:T1:boss"],

@@ -35,6 +35,7 @@ https://docs.discord.com/developers/reference#message-formatting and
 https://support.discord.com/hc/en-us/articles/210298617 (Markdown Text 101).
 """
 _MASK = re.compile(rf"{NAMED.pattern}|\]\(", re.DOTALL)
+_MARKDOWN = re.compile(r"([\\*_~`|>\[\]()#-])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,11 @@ class Message:
         if below:
             shown["message_reference"] = {"message_id": below, "fail_if_not_exists": False}
         return shown
+
+
+def escape_markdown(text: str) -> str:
+    """Plain text, in Markdown."""
+    return _MARKDOWN.sub(r"\\\1", text)
 
 
 def neutral(text: str) -> str:

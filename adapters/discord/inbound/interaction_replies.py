@@ -12,13 +12,21 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from adapters.discord.connection.message_body import CONTENT, SUPPRESS_EMBEDS, Message, clip
+from adapters.discord.connection.message_body import (
+    CONTENT,
+    SUPPRESS_EMBEDS,
+    Message,
+    clip,
+    escape_markdown,
+    neutral,
+)
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import InteractionEvent
-from adapters.discord.custom_ids import Action
+from adapters.discord.custom_ids import custom_id
 from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError, StoreError, StoreFull
+from gateway.interactions import Button, FormSpec
 from gateway.render.sanitize import label
 from gateway.surface import OutcomeUnknown, PlatformUnreachable, RateLimited
 
@@ -26,6 +34,10 @@ LOG = logging.getLogger("adapters.discord")
 
 SOON = 1.2
 """Seconds for which an answer waits for what it says."""
+
+IN_TIME = 2.4
+"""Seconds within which a first answer has to be known that can't be put off."""
+PROMPT = 2_900
 
 MESSAGE, DEFER, DEFER_UPDATE, MODAL = 4, 5, 6, 9
 """Discord's kinds of first answers."""
@@ -124,9 +136,22 @@ class InteractionReplies:
         body = Message(content=clip(text, CONTENT)).body() | _flags(hidden=hidden)
         return await self._send_first(event, MESSAGE, body, with_message=not hidden)
 
-    async def show_form(self, event: InteractionEvent, form: dict[str, Any]) -> None:
-        """Show a form, as the first answer."""
-        await self._send_first(event, MODAL, form)
+    async def show_form(
+        self, event: InteractionEvent, work: Coroutine[Any, Any, FormSpec | str]
+    ) -> None:
+        """Do the work and show its form, or tell why not.
+
+        A form can only be the first answer, so that the work has to end in time.
+        """
+        try:
+            async with asyncio.timeout(IN_TIME):
+                form = await _result_or_error(work)
+        except TimeoutError:
+            form = NOT_ACCEPTED
+        if isinstance(form, FormSpec):
+            await self._send_first(event, MODAL, modal(form))
+        else:
+            await self.reply_now(event, _why(form) if isinstance(form, GatewayError) else form)
 
     async def edit_reply(self, event: InteractionEvent, text: str) -> None:
         """Replace the text of the first answer."""
@@ -210,15 +235,20 @@ def _why(error: GatewayError) -> str:
     return NOT_STORED if isinstance(error, StoreError | StoreFull) else NOT_ACCEPTED
 
 
-def modal(action: Action, title: str, asked: str) -> dict[str, Any]:
-    """A form with one long text."""
-    text = {
+def modal(form: FormSpec) -> dict[str, Any]:
+    """The form as a modal."""
+    # "Component Reference" on docs.discord.com: a label has the field, a text display Markdown.
+    field = {
         "type": 4,
         "custom_id": "text",
         "style": 2,
-        "label": label(asked, 45),
         "max_length": 4000,
-        "required": action.kind == "text",
+        "required": form.required,
     }
-    row = {"type": 1, "components": [text]}
-    return {"custom_id": str(action), "title": label(title, 45), "components": [row]}
+    prompt = neutral(escape_markdown(form.prompt)).strip()
+    asked = [{"type": 10, "content": clip(prompt, PROMPT)}] if prompt else []
+    return {
+        "custom_id": custom_id(Button(kind=form.kind, about=form.request)),
+        "title": label(form.title, 45),
+        "components": [*asked, {"type": 18, "label": label(form.label, 45), "component": field}],
+    }

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from adapters.discord.config import Threads
 from adapters.discord.connection.message_body import CONTENT, clip, neutral
@@ -13,19 +11,11 @@ from adapters.discord.connection.values import BotIdentity, InteractionEvent, Pa
 from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import POINTER
-from adapters.discord.custom_ids import Action
 from adapters.discord.inbound.contents import InboundContext
-from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply, modal
+from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply
 from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.missed_messages import MissedMessages, MissedRange
-from adapters.discord.inbound.parse_interactions import (
-    ComponentClick,
-    Interaction,
-    MessageCommand,
-    ModalSubmit,
-    SlashCommand,
-    command_text,
-)
+from adapters.discord.inbound.parse_interactions import Acted, MessageCommand
 from adapters.discord.inbound.parse_messages import (
     ParsedMessage,
     PointedMessage,
@@ -33,22 +23,20 @@ from adapters.discord.inbound.parse_messages import (
 )
 from adapters.tolerated import tolerated
 from gateway.adapter import AdapterHost
-from gateway.client import Answer, AnswerKind, Receipt
-from gateway.conversation import (
-    Author,
-    Click,
-    ConversationKey,
-    EventKind,
-    InboundMessage,
-    order_key,
+from gateway.client import Receipt
+from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key
+from gateway.interactions import (
+    AnswerNow,
+    Command,
+    Form,
+    FormOpening,
+    FormSpec,
+    Rating,
+    RequestAnswer,
 )
-from gateway.errors import NotFound
-from gateway.events import GRANT_WORDS
 from gateway.visible import VisibleContent, headline
 
 LOG = logging.getLogger("adapters.discord")
-
-_VERDICTS: Mapping[str, AnswerKind] = {"approve": "approve", "deny": "deny", **GRANT_WORDS}
 
 UNKNOWN = "This question no longer exists."
 NOT_ACCEPTED = "This was not accepted."
@@ -92,26 +80,16 @@ class InteractionHandler:
         self._ask = ask
         self._threads = threads
 
-    async def handle(self, interaction: Interaction, me: BotIdentity) -> None:
+    async def handle(self, interaction: Acted | MessageCommand, me: BotIdentity) -> None:
         """Hand in an interaction. Raises GatewayError."""
         match interaction:
-            case SlashCommand(event=event, name=name, options=options) if name == self._ask:
-                await self._begin_conversation(event, Question(text=options.get("text", "")), me)
-            case SlashCommand(event=event, name=name, options=options):
-                text = command_text(name, options)
-                kind = "stop" if text == "/stop" else "command"
-                await self._replies.reply_privately(event, self._submit_command(event, text, kind))
+            case Acted():
+                await self._act(interaction, me)
             case MessageCommand(event=event, target=target):
                 about = parse_any_message(target, me)
                 shown = headline(map(self._handler.contents.read, _all_of(about)))
                 question = Question(text=DEFAULT_QUESTION, about=about, shown=shown)
                 await self._begin_conversation(event, question, me)
-            case ComponentClick():
-                await self._handle_click(interaction, me)
-            case ModalSubmit():
-                await self._handle_form(interaction)
-            case _:
-                assert_never(interaction)
 
     async def _begin_conversation(
         self, event: InteractionEvent, question: Question, me: BotIdentity
@@ -171,11 +149,11 @@ class InteractionHandler:
             about = parse_any_message({**found, "guild_id": about.guild}, me)
         return replace(question, about=about)
 
-    async def _submit_command(
-        self, event: InteractionEvent, text: str, kind: EventKind, root: str = ""
-    ) -> str:
+    async def _submit_command(self, acted: Acted, text: str) -> str:
         """Hand in a command; the text of the reply."""
-        key, _ = await self._find_conversation(event, root)
+        event = acted.event
+        kind: EventKind = "stop" if text == "/stop" else "command"
+        key, _ = await self._find_conversation(event, acted.root)
         author = await self._context.people.author(event.sender, event.guild)
         receipt = await self._accept(event, key, author, Question(text=text), kind)
         done = STOPPING if text == "/stop" else "Done."
@@ -210,81 +188,56 @@ class InteractionHandler:
             self._context.targets.add_direct(key.channel)
         return await self._handler.accept(message)
 
-    async def _handle_click(self, clicked: ComponentClick, me: BotIdentity) -> None:
-        event, action = clicked.event, clicked.action
-        root = clicked.chain or clicked.message
-        if action is None:
-            await self._replies.reply_now(event, UNKNOWN)
-            return
-        match action.kind:
-            case "note":
-                await self._replies.show_form(event, modal(action, "Deny", "Reason, for the team"))
-            case "text":
-                await self._replies.show_form(event, modal(action, "Answer", "Your answer"))
-            case "missed":
-                answering = self._answer_missed(clicked, action.what, me)
-                await self._replies.reply_privately(event, answering)
-            case "command":
-                await self._replies.reply_privately(
-                    event, self._submit_command(event, action.what, "click", root)
-                )
-            case _:
-                settling = self._settle_by_click(event, action, root)
-                await self._replies.reply_privately(event, settling, update=True)
+    async def _act(self, acted: Acted, me: BotIdentity) -> None:
+        event, replies = acted.event, self._replies
+        match acted.does:
+            case None:
+                await replies.reply_now(event, UNKNOWN)
+            case Command(text=text) if self._asks(text) and not acted.message:
+                question = Question(text=text.partition(" ")[2])
+                await self._begin_conversation(event, question, me)
+            case Command(text=text):
+                await replies.reply_privately(event, self._submit_command(acted, text))
+            case FormOpening() as opening:
+                await replies.show_form(event, self._open_form(acted, opening))
+            case AnswerNow(first=first):
+                await replies.reply_privately(event, self._answer_missed(acted, first, me))
+            case Rating():  # no message of ours has a button for one
+                await replies.reply_now(event, UNKNOWN)
+            case answer:
+                update = bool(acted.message)
+                await replies.reply_privately(event, self._settle(acted, answer), update=update)
 
-    async def _handle_form(self, filled: ModalSubmit) -> None:
-        event, action = filled.event, filled.action
-        if action is None or action.kind not in ("note", "text"):
-            await self._replies.reply_now(event, UNKNOWN)
-            return
-        kind = "deny" if action.kind == "note" else "text"
-        answer = Answer(kind=kind, text=filled.text.strip())
-        root = filled.chain or filled.message
-        settling = self._settle(event, action.what, answer, root, "modal")
-        await self._replies.reply_privately(event, settling, update=bool(filled.message))
+    def _asks(self, text: str) -> bool:
+        return text.partition(" ")[0] == f"/{self._ask}"
 
-    async def _settle_by_click(self, event: InteractionEvent, action: Action, root: str) -> str:
-        answer = await self._answer(action)
-        if answer is None:
-            return UNKNOWN
-        return await self._settle(event, action.what, answer, root, "click")
+    async def _open_form(self, acted: Acted, opening: FormOpening) -> FormSpec | str:
+        return await self._host.open_form(await self._message(acted, "click"), opening)
 
-    async def _answer(self, action: Action) -> Answer | None:
-        """The answer of a click; None for an unknown request's option."""
-        if (verdict := _VERDICTS.get(action.kind)) is not None:
-            return Answer(kind=verdict)
-        try:
-            request = await self._host.request(action.what)
-        except NotFound:
-            return None
-        number, options = action.number or 0, request.card.options
-        return Answer(kind="text", text=options[number]) if number < len(options) else None
-
-    async def _settle(
-        self, event: InteractionEvent, request: str, answer: Answer, root: str, kind: EventKind
-    ) -> str:
+    async def _settle(self, acted: Acted, answer: RequestAnswer) -> str:
         """Hand in an answer; the reply, "" if the card shows it."""
-        key, _ = await self._find_conversation(event, root)
-        author = await self._context.people.author(event.sender, event.guild)
-        receipt = await self._host.accept(
-            InboundMessage(
-                key=key,
-                author=author,
-                event=kind,
-                direct=not event.guild,
-                dedupe=(key.dedupe("click", event.id),),
-                click=Click(request=request, answer=answer),
-                at=sent_at(event.id),
-            )
-        )
-        if receipt.outcome == "answer":
-            return receipt.reply
-        return receipt.reply or NOT_ACCEPTED
+        kind = "modal" if isinstance(answer, Form) else "click"
+        message = replace(await self._message(acted, kind), click=answer)
+        receipt = await self._host.accept(message)
+        return receipt.reply or ("" if receipt.outcome == "answer" else NOT_ACCEPTED)
 
-    async def _answer_missed(self, clicked: ComponentClick, first: str, me: BotIdentity) -> str:
-        event = clicked.event
+    async def _message(self, acted: Acted, kind: EventKind) -> InboundMessage:
+        """Message of somebody who acts, without its contents."""
+        event = acted.event
+        key, _ = await self._find_conversation(event, acted.root)
+        return InboundMessage(
+            key=key,
+            author=await self._context.people.author(event.sender, event.guild),
+            event=kind,
+            direct=not event.guild,
+            dedupe=(key.dedupe("click", event.id),),
+            at=sent_at(event.id),
+        )
+
+    async def _answer_missed(self, acted: Acted, first: str, me: BotIdentity) -> str:
+        event = acted.event
         author = await self._context.people.author(event.sender, event.guild)
-        gap = MissedRange(event.channel, event.guild, first, clicked.message, sent_at(event.id))
+        gap = MissedRange(event.channel, event.guild, first, acted.message, sent_at(event.id))
         return await self._missed.answer(gap, author, me)
 
     async def _find_conversation(

@@ -16,16 +16,17 @@ from typing import Any, TypeAlias
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import BotIdentity, Channel, sent_at, snowflake
-from adapters.discord.custom_ids import Action
+from adapters.discord.custom_ids import custom_id
 from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.parse_messages import ParsedMessage, parse_message
-from adapters.discord.read_message import read_actions
+from adapters.discord.read_message import read_buttons
 from adapters.tolerated import tolerated
 from gateway.adapter import NOT_ALLOWED, AdapterHost, AuthError
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, NotFound
+from gateway.interactions import Button
 from gateway.missed import (
     BEFORE_LOSS,
     MissedOutcome,
@@ -293,8 +294,8 @@ class MissedMessages:
 
 def _button(first: str, label: str, *, disabled: bool = False) -> dict[str, Any]:
     """A row with the button that has messages from `first` on answered."""
-    action = Action(kind="missed", what=first)
-    button = {"type": 2, "style": 1, "label": label, "custom_id": str(action), "disabled": disabled}
+    ours = custom_id(Button(kind="missed", about=first))
+    button = {"type": 2, "style": 1, "label": label, "custom_id": ours, "disabled": disabled}
     return {"type": 1, "components": [button]}
 
 
@@ -321,7 +322,7 @@ def _missed_first(message: Mapping[str, Any], me: BotIdentity) -> str:
     """The first message that a card offers to answer, or ""."""
     if str(message["author"]["id"]) != me.user:
         return ""
-    return next((each.what for each in read_actions(message) if each.kind == "missed"), "")
+    return next((each.about for each in read_buttons(message) if each.kind == "missed"), "")
 
 
 def _counts(missed: Mapping[MissedVerdict, Sequence[Missed]]) -> Counter[MissedOutcome]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from adapters.discord.connection.values import InteractionEvent, Payload
-from adapters.discord.custom_ids import Action, parse_action
+from adapters.discord.custom_ids import parse_button
 from adapters.discord.inbound.parse_messages import (
     as_integer,
     as_mapping,
@@ -15,6 +15,7 @@ from adapters.discord.inbound.parse_messages import (
     parse_sender,
     value_list,
 )
+from gateway.interactions import Button, Command, Form, FormOpening, Interaction
 
 PING, COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 1, 2, 3, 4, 5
 """Discord's types of interactions."""
@@ -23,12 +24,22 @@ SLASH, ON_MESSAGE = 1, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlashCommand:
-    """A slash command, with its options as text."""
+class Acted:
+    """Somebody's use of a command, a button, a menu or a form.
+
+    `does` is None for ids that mean nothing. `message` is that of the button, `chain` the one that
+    it is a reply to.
+    """
 
     event: InteractionEvent
-    name: str
-    options: Mapping[str, str]
+    does: Interaction | None
+    message: str = ""
+    chain: str = ""
+
+    @property
+    def root(self) -> str:
+        """The message that its conversation hangs on."""
+        return self.chain or self.message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,32 +50,7 @@ class MessageCommand:
     target: Payload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComponentClick:
-    """A clicked button or menu option; `action` is None for unknown ids."""
-
-    event: InteractionEvent
-    action: Action | None
-    message: str
-    chain: str = ""
-    """The message that the clicked one is a reply to."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModalSubmit:
-    """A form that was sent."""
-
-    event: InteractionEvent
-    action: Action | None
-    text: str
-    message: str = ""
-    chain: str = ""
-
-
-Interaction: TypeAlias = SlashCommand | MessageCommand | ComponentClick | ModalSubmit
-
-
-def parse_interaction(payload: Payload) -> Interaction | None:
+def parse_interaction(payload: Payload) -> Acted | MessageCommand | None:
     """The interaction; None if it needs no answer of ours.
 
     Raises KeyError, TypeError or ValueError if it is malformed.
@@ -76,18 +62,14 @@ def parse_interaction(payload: Payload) -> Interaction | None:
     message = as_mapping(payload.get("message") or {})
     on = str(message.get("id", ""))
     chain = str(as_mapping(message.get("message_reference") or {}).get("message_id") or "")
-    if kind == COMPONENT:
-        return ComponentClick(event=event, action=_parse_click(data), message=on, chain=chain)
-    if kind == MODAL:
-        action = parse_action(str(data.get("custom_id", "")))
-        return ModalSubmit(
-            event=event, action=action, text=_form_text(data), message=on, chain=chain
-        )
+    if kind != COMMAND:
+        does = _parse_click(data) if kind == COMPONENT else _parse_form(data)
+        return Acted(event=event, does=does, message=on, chain=chain)
     if as_integer(data.get("type") or SLASH) == ON_MESSAGE:
         return _parse_message_command(event, data)
     options = object_list(data, "options")
     given = {str(each["name"]): _value(each.get("value")) for each in options}
-    return SlashCommand(event=event, name=str(data["name"]), options=given)
+    return Acted(event=event, does=Command(text=command_text(str(data["name"]), given)))
 
 
 def _parse_event(payload: Payload) -> InteractionEvent:
@@ -110,16 +92,20 @@ def _parse_message_command(event: InteractionEvent, data: Payload) -> MessageCom
     return MessageCommand(event=event, target=target)
 
 
-def _parse_click(data: Payload) -> Action | None:
-    """The action of a click; a menu's id gives its first option."""
-    action = parse_action(str(data.get("custom_id", "")))
-    if action is None or action.kind != "menu":
-        return action
-    values = value_list(data, "values")
-    chosen = str(values[0]) if values else ""
-    if not (chosen.isascii() and chosen.isdigit()):
-        return None
-    return Action(kind="menu", what=action.what, number=int(chosen))
+def _parse_click(data: Payload) -> Interaction | None:
+    """The meaning of a click, or of a menu's first option."""
+    button = parse_button(str(data.get("custom_id", "")))
+    if button is not None and "values" in data:
+        number = "".join(map(str, value_list(data, "values")[:1]))
+        button = Button.of("choice", button.about, number)
+    return button and button.pressed
+
+
+def _parse_form(data: Payload) -> Form | None:
+    """The form with its first text."""
+    button = parse_button(str(data.get("custom_id", "")))
+    opened = button and button.pressed
+    return opened.sent(_form_text(data)) if isinstance(opened, FormOpening) else None
 
 
 def _form_text(data: Payload) -> str:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from adapters.discord.connection.values import BotIdentity, Payload, Sender
 from adapters.discord.read_message import (
     display_name,
-    read_actions,
+    read_buttons,
     read_message,
     read_names,
 )
@@ -188,8 +188,8 @@ def parse_sender(user: Payload, member: Any = None, *, webhook: bool = False) ->
 
 def _card_request(message: Payload) -> str:
     """The request of a card of ours, "" for other messages."""
-    asking = (each for each in read_actions(message) if each.kind not in ("command", "missed"))
-    return next((each.what for each in asking), "")
+    asking = (each for each in read_buttons(message) if each.kind not in ("command", "missed"))
+    return next((each.about for each in asking), "")
 
 
 def in_words(

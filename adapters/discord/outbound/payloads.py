@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
@@ -13,14 +13,16 @@ from adapters.discord.connection.message_body import (
     CONTENT,
     Message,
     clip,
+    escape_markdown,
     length,
     neutral,
     without_small_print,
 )
 from adapters.discord.connection.rest import Upload
-from adapters.discord.custom_ids import Action
+from adapters.discord.custom_ids import LONGEST, custom_id
 from adapters.discord.outbound.arguments import show_arguments
-from gateway.events import BROKE_OFF, InputRequested, grant_label, grant_word
+from gateway.events import BROKE_OFF, InputRequested
+from gateway.interactions import Button, ButtonKind, buttons
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import with_closed_fence
 from gateway.surface import Activity, ActivityStatus, Card, Document, Line, Part, Speech
@@ -54,9 +56,8 @@ MARKS: dict[ActivityStatus, str] = {
     "unknown": "?",
     "stopped": "\u25a0",
 }
+_STYLES: dict[ButtonKind, int] = {"approve": 3, "deny": 4, "text": 1}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
-
-_MARKDOWN = re.compile(r"([\\*_~`|>\[\]()#-])")
 
 
 def render_part(part: Part, *, named: bool = True) -> Message:
@@ -187,13 +188,13 @@ def _render_line(line: Line) -> Message:
     text = f"{_pings(users)}-# {LEVELS[line.level]}" + clip(
         "\n-# ".join(line.text.splitlines()), 1500
     )
-    action = Action(kind="command", what=line.command)
-    buttons: tuple[dict[str, Any], ...] = ()
-    if line.command and action.fits:
-        buttons = (_row([_button(str(action), line.label or line.command)]),)
+    button = Button(kind="command", about=line.command, label=line.label or line.command)
+    shown: tuple[dict[str, Any], ...] = ()
+    if line.command and len(custom_id(button)) <= LONGEST:
+        shown = (_row([_button(button)]),)
     elif line.command:
         text += f" (`{line.command}`)"
-    return Message(content=text, components=buttons, users=users)
+    return Message(content=text, components=shown, users=users)
 
 
 def _render_card(card: Card) -> Message:
@@ -264,53 +265,34 @@ def _closed(text: str) -> str:
 
 
 def _form(request: InputRequested) -> Iterable[dict[str, Any]]:
-    match request.request_kind:
-        case "approval":
-            buttons = [_button(_id("approve", request), "Approve", style=3)]
-            buttons.append(_button(_id("deny", request), "Deny", style=4))
-            buttons.append(_button(_id("note", request), "Deny with a note\u2026"))
-            yield _row(buttons)
-            if request.grants:
-                yield _row(
-                    [
-                        _button(_id(grant_word(kind), request), grant_label(kind, told))
-                        for kind, told in request.grants
-                    ]
-                )
-        case "choice" if len(request.options) <= BUTTONS:
-            yield _row(
-                [
-                    _button(str(Action(kind="choice", what=request.request, number=n)), option)
-                    for n, option in enumerate(request.options)
-                ]
-            )
-        case "choice":
-            for first in range(0, min(len(request.options), BUTTONS * OPTIONS), OPTIONS):
-                yield _menu(request, first)
-        case "text":
-            yield _row([_button(_id("text", request), "Answer\u2026", style=1)])
+    """The buttons of a request; of many options, menus."""
+    rows = buttons(request)
+    if len(request.options) > BUTTONS:
+        choices = rows[0][: BUTTONS * OPTIONS]
+        return [_menu(choices[at : at + OPTIONS]) for at in range(0, len(choices), OPTIONS)]
+    return [_row([*map(_button, row)]) for row in rows]
 
 
-def _menu(request: InputRequested, first: int) -> dict[str, Any]:
-    options = request.options[first : first + OPTIONS]
+def _menu(choices: Sequence[Button]) -> dict[str, Any]:
     menu = {
         "type": 3,
-        "custom_id": str(Action(kind="menu", what=request.request, number=first)),
+        "custom_id": custom_id(choices[0]),
         "placeholder": "Choose",
         "options": [
-            {"label": label(option, 100) or "\u2026", "value": str(first + n)}
-            for n, option in enumerate(options)
+            {"label": label(each.label, 100) or "\u2026", "value": str(each.number)}
+            for each in choices
         ],
     }
     return _row([menu])
 
 
-def _id(kind: Any, request: InputRequested) -> str:
-    return str(Action(kind=kind, what=request.request))
-
-
-def _button(custom_id: str, text: str, *, style: int = 2) -> dict[str, Any]:
-    return {"type": 2, "style": style, "label": label(text, 80) or "\u2026", "custom_id": custom_id}
+def _button(button: Button) -> dict[str, Any]:
+    return {
+        "type": 2,
+        "style": _STYLES.get(button.kind, 2),
+        "label": label(button.label, 80) or "\u2026",
+        "custom_id": custom_id(button),
+    }
 
 
 def _row(components: list[dict[str, Any]]) -> dict[str, Any]:
@@ -326,11 +308,6 @@ def user_ids(ids: Iterable[str]) -> tuple[str, ...]:
 
 def _pings(users: Iterable[str]) -> str:
     return "".join(f"<@{user}> " for user in users)
-
-
-def escape_markdown(text: str) -> str:
-    """Plain text, in Markdown."""
-    return _MARKDOWN.sub(r"\\\1", text)
 
 
 def _code(text: str) -> str:

@@ -19,26 +19,21 @@ from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, table_at, team_of, text_at, ts_at
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.dialogs import Dialogs
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.history import Quoted
 from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.missed_messages import UNSTORED, MissedMessages
+from adapters.slack.inbound.modals import Modals
 from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import (
-    AnswerRating,
+    Acted,
     DeliveryGap,
     Draft,
     HomeVisit,
     IgnoredPayload,
     Inbound,
-    MissedRequest,
-    ModalOpening,
-    ModalSubmission,
-    OptionChoice,
     ReactionTrigger,
-    SlashCommand,
     TitleChange,
     Uninstallation,
 )
@@ -46,9 +41,10 @@ from adapters.slack.inbound.place_names import PlaceNames
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.inbound.slash import NOT_STORED, Once, SlashCommands, not_here
 from gateway.adapter import AdapterHost
-from gateway.client import Answer, Receipt
-from gateway.conversation import Click, ConversationKey, InboundMessage
-from gateway.errors import GatewayError, NotFound
+from gateway.client import Receipt
+from gateway.conversation import ConversationKey, InboundMessage
+from gateway.errors import GatewayError
+from gateway.interactions import AnswerNow, Choice, Click, Command, Form, FormOpening, Rating
 from gateway.surface import CallRejected
 from gateway.visible import VisibleContent
 
@@ -57,7 +53,6 @@ LOG = logging.getLogger("adapters.slack")
 ACCEPT_SECONDS = 2.7
 """Slack waits 3 seconds for the word that something has arrived."""
 
-NO_REQUEST = "There is no such request."
 REACTED = "Please answer the message that I marked with :{emoji}:."
 REFUSED = "You are not allowed to do this here."
 PASSED_ON = "I passed the message on to the team. The answer will appear in its thread."
@@ -89,8 +84,8 @@ def _draft_of(found: Inbound) -> Draft | None:
     match found:
         case Draft():
             return found
-        case ModalOpening() | OptionChoice() | AnswerRating() | MissedRequest() | SlashCommand():
-            return found.draft
+        case Acted(draft=draft):
+            return draft
         case _:
             return None
 
@@ -184,7 +179,7 @@ class InboundHandler:
         self._service = service
         self._start_task = service.start_task
         self._replies = replies
-        self._dialogs = Dialogs(host, calls, drafts)
+        self._modals = Modals(host, calls, drafts)
         self._once = Once(host)
         self._slash = SlashCommands(host, calls, drafts, config.command, self._once)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -239,41 +234,43 @@ class InboundHandler:
                         await self._handle_shortcut(found)
             case Draft():
                 await self._handle_message(found)
-            case ModalOpening(draft=draft):
-                self._start_task(self._open(found), "slack modal")
-            case ModalSubmission(draft=draft):
-                answer = await self._dialogs.submit(draft)
-            case SlashCommand(draft=draft, text=text):
-                reply = await self._slash.answer(draft, text)
-                answer = self._ephemeral(reply)
+            case Acted():
+                answer = await self._act(found)
             case Uninstallation(team=team, why=why):
                 await self._service.forget_workspace(team, why)
             case DeliveryGap(team=team, since=since):
                 await self._service.note_gap(team, since)
             case HomeVisit():
                 self._start_task(self._suggest_prompts(found), "slack prompts")
-            case _:
-                await self._handle_action(found)
-        return answer
-
-    async def _handle_action(
-        self, found: OptionChoice | ReactionTrigger | AnswerRating | MissedRequest | TitleChange
-    ) -> None:
-        match found:
-            case OptionChoice():
-                await self._handle_choice(found)
             case ReactionTrigger():
                 await self._handle_reaction(found)
-            case AnswerRating():
-                await self._handle_rating(found)
             case TitleChange():
                 await self._handle_title(found)
-            case MissedRequest(draft=draft, after=after):
-                message = await self._drafts.with_author(draft)
-                if await self._host.may(message):
-                    self._start_task(self._answer_missed(draft, after), "slack missed")
+        return answer
+
+    async def _act(self, acted: Acted) -> dict[str, Any] | None:
+        draft, message = acted.draft, acted.draft.message
+        match acted.does:
+            case (Click() | Choice()) as answer:
+                await self._handle_message(replace(draft, message=replace(message, click=answer)))
+            case FormOpening() as opening:
+                self._start_task(self._open(draft, opening, acted.trigger), "slack modal")
+            case Form() as form:
+                return await self._modals.submit(draft, form)
+            case Command(text=text) if not message.key.root:
+                return self._ephemeral(await self._slash.answer(draft, text))
+            case Command(text=text):
+                message = replace(message, event="command")
+                content = VisibleContent(text=text)
+                await self._handle_message(replace(draft, message=message, content=content))
+            case Rating() as rating:
+                await self._handle_rating(draft, rating)
+            case AnswerNow(first=first):
+                if await self._host.may(await self._drafts.with_author(draft)):
+                    self._start_task(self._answer_missed(draft, first), "slack missed")
                 else:
                     self._reply(draft, REFUSED)
+        return None
 
     # --- messages, clicks, commands in threads ---
 
@@ -347,29 +344,11 @@ class InboundHandler:
         if text and draft.user and not draft.bot:
             self._start_task(self._replies.send(draft, text), "slack reply")
 
-    async def _handle_choice(self, chosen: OptionChoice) -> None:
-        text = await self._option(chosen)
-        if text is None:
-            self._reply(chosen.draft, NO_REQUEST)
-            return
-        click = Click(request=chosen.request, answer=Answer(kind="text", text=text))
-        await self._handle_message(
-            replace(chosen.draft, message=replace(chosen.draft.message, click=click))
-        )
-
-    async def _option(self, chosen: OptionChoice) -> str | None:
-        try:
-            request = await self._host.request(chosen.request)
-        except NotFound:
-            return None
-        options = request.card.options
-        return options[chosen.number] if chosen.number < len(options) else None
-
     # --- modals, reactions, feedback, titles, prompts ---
 
-    async def _open(self, wanted: ModalOpening) -> None:
-        if (reply := await self._dialogs.open(wanted)) and wanted.draft.user:
-            await self._replies.send(wanted.draft, reply)
+    async def _open(self, draft: Draft, opening: FormOpening, trigger: str) -> None:
+        if (reply := await self._modals.open(draft, opening, trigger)) and draft.user:
+            await self._replies.send(draft, reply)
 
     async def _answer_missed(self, draft: Draft, after: str) -> None:
         if reply := await self._missed.answer(draft, after):
@@ -410,14 +389,13 @@ class InboundHandler:
         root = ts_at(said, "thread_ts") or key.root
         return replace(message, key=replace(key, root=root)), [("forward", read_message(said))]
 
-    async def _handle_rating(self, rated: AnswerRating) -> None:
-        draft = rated.draft
+    async def _handle_rating(self, draft: Draft, rating: Rating) -> None:
         message = await self._drafts.with_author(draft)
         thread = await self._host.thread_at(message.key)
         if thread is None or not await self._host.may(message):
             self._reply(draft, REFUSED)
             return
-        await self._host.rate(thread.id, rated.part, message.author.id, good=rated.good)
+        await self._host.rate(thread.id, rating.part, message.author.id, good=rating.good)
         self._reply(draft, NOTED)
 
     async def _handle_title(self, retitled: TitleChange) -> None:

@@ -1,28 +1,37 @@
-"""Modals as Slack's views, and the place that each is about."""
+"""Forms as Slack's modals: opened by a button, handled when sent."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias, cast
+import logging
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
 
-ModalKind: TypeAlias = Literal["note", "text"]
+from adapters.slack.connection.web_api import Calls
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.missed_messages import UNSTORED
+from adapters.slack.inbound.parsed import Draft
+from adapters.slack.inbound.slash import NOT_STORED
+from gateway.adapter import NOT_ALLOWED, AdapterHost
+from gateway.base.describe import describe
+from gateway.errors import GatewayError
+from gateway.interactions import Form, FormKind, FormOpening, FormSpec
+
+LOG = logging.getLogger("adapters.slack")
 
 BLOCK = "answer"
 INPUT = "g:input:0"
 CALLBACK = "g:answer"
-TITLE = {"note": "Deny with a note", "text": "Your answer"}
 LONGEST = 3000
 """Characters that an input takes: Slack's own limit."""
-PROMPT = 2900
-"""Characters of a question that a modal shows; a section takes 3,000."""
+NOT_OPENED = "Slack did not open the window in time. Press the button again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModalPlace:
     """The request of a modal, and the card that opened it."""
 
-    kind: ModalKind
+    kind: FormKind
     request: str
     channel: str
     message: str
@@ -45,18 +54,62 @@ class ModalPlace:
         return cls(**cast("Any", values))
 
 
-def loading(kind: ModalKind) -> dict[str, Any]:
-    """The view shown at once: Slack waits only 3 seconds."""
-    return _view(kind, [_section("One moment\u2026")])
+class Modals:
+    """Opens modals and handles their submissions."""
+
+    def __init__(self, host: AdapterHost, calls: Calls, drafts: Drafts) -> None:
+        self._host = host
+        self._calls = calls
+        self._drafts = drafts
+
+    async def open(self, draft: Draft, opening: FormOpening, trigger: str) -> str:
+        """Open a form for who may send it; else a reply."""
+        key = draft.message.key
+        try:
+            message = await self._drafts.with_author(draft)
+            form = await self._host.open_form(message, opening)
+            if isinstance(form, str):
+                return form
+            place = ModalPlace(
+                kind=form.kind,
+                request=form.request,
+                channel=key.channel,
+                message=message.message_id,
+                thread=key.root,
+            )
+            view = view_of(form, place)
+            await self._calls.write(key.workspace, "views.open", trigger_id=trigger, view=view)
+        except GatewayError as error:
+            LOG.warning("a modal was not opened: %s", error)
+            return NOT_OPENED
+        return ""
+
+    async def submit(self, draft: Draft, form: Form) -> dict[str, Any] | None:
+        """Handle a submission; the errors to show if it stays open.
+
+        Raises GatewayError.
+        """
+        try:
+            message = await self._drafts.with_author(draft)
+            receipt = await self._host.accept(replace(message, click=form))
+        except UNSTORED as error:
+            LOG.warning("a form was not accepted: %s", describe(error))
+            return _errors(NOT_STORED)
+        return None if receipt.outcome == "answer" else _errors(receipt.reply or NOT_ALLOWED)
 
 
-def asking(place: ModalPlace, prompt: str) -> dict[str, Any]:
-    """The modal that takes an answer. `prompt` is escaped for Slack already."""
-    label = "Reason" if place.kind == "note" else "Answer"
+def _errors(text: str) -> dict[str, Any]:
+    """The answer that keeps a modal open with an error."""
+    return {"response_action": "errors", "errors": {BLOCK: text}}
+
+
+def view_of(form: FormSpec, place: ModalPlace) -> dict[str, Any]:
+    """The form as a view."""
     field = {
         "type": "input",
         "block_id": BLOCK,
-        "label": {"type": "plain_text", "text": label},
+        "label": _plain(form.label),
+        "optional": not form.required,
         "element": {
             "type": "plain_text_input",
             "action_id": INPUT,
@@ -64,33 +117,17 @@ def asking(place: ModalPlace, prompt: str) -> dict[str, Any]:
             "max_length": LONGEST,
         },
     }
-    view = _view(place.kind, [_section(prompt[:PROMPT]), field] if prompt else [field])
-    return {
-        **view,
-        "callback_id": CALLBACK,
-        "private_metadata": place.dump(),
-        "submit": {"type": "plain_text", "text": "Deny" if place.kind == "note" else "Send"},
-    }
-
-
-def closed(kind: ModalKind, why: str) -> dict[str, Any]:
-    """The view for a request that can't be answered."""
-    return _view(kind, [_section(why)])
-
-
-def errors(text: str) -> dict[str, Any]:
-    """The answer that keeps a modal open with an error."""
-    return {"response_action": "errors", "errors": {BLOCK: text}}
-
-
-def _view(kind: ModalKind, blocks: list[dict[str, Any]]) -> dict[str, Any]:
+    asked = [{"type": "section", "text": _plain(form.prompt)}] if form.prompt.strip() else []
     return {
         "type": "modal",
-        "title": {"type": "plain_text", "text": TITLE[kind]},
-        "close": {"type": "plain_text", "text": "Close"},
-        "blocks": blocks,
+        "callback_id": CALLBACK,
+        "private_metadata": place.dump(),
+        "title": _plain(form.title),
+        "submit": _plain(form.send),
+        "close": _plain("Close"),
+        "blocks": [*asked, field],
     }
 
 
-def _section(text: str) -> dict[str, Any]:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+def _plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": False}

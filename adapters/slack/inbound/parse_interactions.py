@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
+from zlib import crc32
 
-from adapters.slack.action_ids import ASK_TEAM, Action, parse_action
+from adapters.slack.action_ids import ASK_TEAM, parse_action
 from adapters.slack.connection.payload import (
     Payload,
     author_id,
@@ -19,20 +19,9 @@ from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
 from adapters.slack.inbound.parse_events import permalink
-from adapters.slack.inbound.parsed import (
-    AnswerRating,
-    Draft,
-    IgnoredPayload,
-    Inbound,
-    MissedRequest,
-    ModalOpening,
-    ModalSubmission,
-    OptionChoice,
-    SlashCommand,
-)
-from gateway.client import Answer, AnswerKind
-from gateway.conversation import Author, Click, EventKind, InboundMessage
-from gateway.events import GRANT_WORDS
+from adapters.slack.inbound.parsed import Acted, Draft, IgnoredPayload, Inbound
+from gateway.conversation import Author, EventKind, InboundMessage
+from gateway.interactions import Command, Form
 from gateway.visible import VisibleContent
 
 SHORTCUT_TEXT = "Please answer the message that I passed on to you."
@@ -67,17 +56,17 @@ def parse_command(payload: Payload, me: Workspace, command: str) -> Inbound:
         place=(team, channel, "", ""),
         dedupe=me.dedupe("command", team, trigger),
     )
-    return SlashCommand(draft=draft, text=text_at(payload, "text").strip())
+    return Acted(draft=draft, does=Command(text=text_at(payload, "text").strip()))
 
 
 def _pressed(payload: Payload, me: Workspace) -> Inbound:
     entries = tables_at(payload, "actions")
     entry = entries[0] if entries else {}
-    action = parse_action(entry)
+    button = parse_action(entry)
     team, user = _team(payload, me), text_at(payload, "user", "id")
     channel = text_at(payload, "container", "channel_id") or text_at(payload, "channel", "id")
     message = ts_at(payload, "container", "message_ts") or ts_at(payload, "message", "ts")
-    if action is None:
+    if button is None:
         return IgnoredPayload("another app")
     if not (team and user and channel and message):
         return IgnoredPayload("malformed")
@@ -95,41 +84,7 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
         place=(team, channel, thread, message),
         dedupe=me.dedupe("click", team, message, text_at(entry, "action_id"), at, user),
     )
-    return _meant(action, draft, text_at(payload, "trigger_id"))
-
-
-_ANSWERS: Mapping[str, AnswerKind] = {"approve": "approve", "deny": "deny", **GRANT_WORDS}
-
-
-def _meant(action: Action, draft: Draft, trigger: str) -> Inbound:
-    found: Inbound = draft
-    match action.kind:
-        case "approve" | "same" | "below" | "new" | "always" | "deny":
-            found = _answering(draft, action.value, _ANSWERS[action.kind])
-        case "choice":
-            found = OptionChoice(draft=draft, request=action.value, number=action.number)
-        case "note" | "text":
-            place = ModalPlace(
-                kind=action.kind,
-                request=action.value,
-                channel=draft.message.key.channel,
-                message=draft.message.message_id,
-                thread=draft.message.key.root,
-            )
-            found = ModalOpening(place=place, trigger=trigger, draft=draft)
-        case "command":
-            message = replace(draft.message, event="command")
-            found = replace(draft, message=message, content=VisibleContent(text=action.value))
-        case "feedback":
-            found = AnswerRating(draft=draft, part=action.value, good=bool(action.number))
-        case "missed":
-            found = MissedRequest(draft=draft, after=action.value)
-    return found
-
-
-def _answering(draft: Draft, request: str, kind: AnswerKind, text: str = "") -> Draft:
-    click = Click(request=request, answer=Answer(kind=kind, text=text))
-    return replace(draft, message=replace(draft.message, click=click))
+    return Acted(draft=draft, does=button.pressed, trigger=text_at(payload, "trigger_id"))
 
 
 def _submitted(payload: Payload, me: Workspace) -> Inbound:
@@ -143,17 +98,17 @@ def _submitted(payload: Payload, me: Workspace) -> Inbound:
         return IgnoredPayload("malformed")
     if not (team and user and ident):
         return IgnoredPayload("malformed")
-    text = text_at(view, "state", "values", BLOCK, INPUT, "value").strip()
+    text = text_at(view, "state", "values", BLOCK, INPUT, "value")
+    mark = crc32(text.encode("utf-8", "replace"))  # one that stays open may be sent with another
     draft = _action(
         payload,
         user,
         me,
         event="modal",
         place=(team, place.channel, place.thread, place.message),
-        dedupe=me.dedupe("modal", team, ident),
+        dedupe=me.dedupe("modal", team, ident, f"{mark:x}"),
     )
-    kind: AnswerKind = "deny" if place.kind == "note" else "text"
-    return ModalSubmission(draft=_answering(draft, place.request, kind, text))
+    return Acted(draft=draft, does=Form(request=place.request, kind=place.kind, text=text))
 
 
 def _shortcut(payload: Payload, me: Workspace) -> Inbound:

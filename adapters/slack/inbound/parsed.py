@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from adapters.slack.inbound.modals import ModalPlace
 from gateway.adapter import IgnoredReason
 from gateway.conversation import InboundMessage
+from gateway.interactions import Interaction
 from gateway.visible import Pointed, VisibleContent
 
 NOTHING = VisibleContent()
@@ -40,56 +40,15 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptionChoice:
-    """The choice of one of a request's options, by its number."""
+class Acted:
+    """Somebody's use of a button, a form or the slash command.
 
-    draft: Draft
-    request: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModalOpening:
-    """A click on a button that opens a modal.
-
-    `trigger` opens it within 3 seconds, once.
+    `trigger` opens a modal within 3 seconds, once.
     """
 
-    place: ModalPlace
-    trigger: str
     draft: Draft
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModalSubmission:
-    """A submitted modal."""
-
-    draft: Draft
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerRating:
-    """A rating of the part with this key."""
-
-    draft: Draft
-    part: str
-    good: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissedRequest:
-    """A request to answer a thread's messages after this ts."""
-
-    draft: Draft
-    after: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlashCommand:
-    """The slash command and its text; its draft has no thread yet."""
-
-    draft: Draft
-    text: str
+    does: Interaction
+    trigger: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,12 +101,7 @@ class IgnoredPayload:
 
 Inbound: TypeAlias = (
     Draft
-    | OptionChoice
-    | ModalOpening
-    | ModalSubmission
-    | AnswerRating
-    | MissedRequest
-    | SlashCommand
+    | Acted
     | ReactionTrigger
     | HomeVisit
     | TitleChange

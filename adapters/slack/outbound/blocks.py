@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
-from adapters.slack.action_ids import EVENT_TYPE, ActionKind, action_id, numbered
+from adapters.slack.action_ids import EVENT_TYPE, action_id, numbered
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file, is_too_long
 from adapters.slack.outbound.text import length, mentions, neutral
-from gateway.events import BROKE_OFF, InputRequested, NoticeLevel, grant_label, grant_word
+from gateway.events import BROKE_OFF, InputRequested, NoticeLevel
+from gateway.interactions import Button, ButtonKind, buttons
 from gateway.render.arguments import plain_text
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import split
@@ -39,6 +40,7 @@ _LINK = re.compile(r"https://[^\s<>|]+")
 UNSURE = ":warning: This message may appear twice."
 RESUMING = ":arrows_counterclockwise: Interrupted. The answer will continue in a moment."
 _LEVELS: dict[NoticeLevel, str] = {"info": "", "warning": ":warning: ", "error": ":x: "}
+_STYLES: dict[ButtonKind, str] = {"approve": "primary", "deny": "danger"}
 _STATUS: dict[ActivityStatus, str] = {
     "running": ":hourglass_flowing_sand:",
     "done": ":white_check_mark:",
@@ -152,8 +154,8 @@ def line_blocks(part: Part, line: Line, own: Own) -> list[Block]:
     else:
         blocks += [section(piece) for piece in pieces(text, SECTION)]
     if line.command:
-        name = label(line.label or line.command, OPTION)
-        blocks.append(_actions(_button(name, action_id("command"), line.command)))
+        name = line.label or line.command
+        blocks.append(_actions(_button(Button(kind="command", about=line.command, label=name))))
     return blocks
 
 
@@ -240,48 +242,19 @@ def _arguments(request: InputRequested, attached: str) -> list[Block]:
 
 
 def _buttons(request: InputRequested) -> list[Block]:
-    """The buttons of a request."""
-    match request.request_kind:
-        case "approval":
-            return [_actions(*_verdicts(request)), *_grants(request)]
-        case "choice":
-            return [_actions(*_options(request))]
-        case "text":
-            answer = _button("Answer", action_id("text"), request.request)
-            return [_actions(answer), context("or reply in this thread")]
-
-
-def _verdicts(request: InputRequested) -> list[Block]:
-    return [
-        _button("Approve", action_id("approve"), request.request, style="primary"),
-        _button("Deny", action_id("deny"), request.request, style="danger"),
-        _button("Deny with a note", action_id("note"), request.request),
-    ]
-
-
-def _grants(request: InputRequested) -> list[Block]:
-    """Approvals of more than the call, each with its words."""
-    buttons: list[Block] = []
-    for kind, told in request.grants:
-        action = action_id(cast("ActionKind", grant_word(kind)))
-        buttons.append(_button(grant_label(kind, told), action, request.request))
-    return [_actions(*buttons)] if buttons else []
-
-
-def _options(request: InputRequested) -> list[Block]:
-    """A choice as buttons, or as a menu."""
+    """The buttons of a request; of many options, a menu."""
+    rows = buttons(request)
     if len(request.options) > BUTTONS:
-        return [_menu(request)]
-    return [
-        _button(_option(option), action_id("choice", n), request.request)
-        for n, option in enumerate(request.options)
-    ]
+        return [_actions(_menu(rows[0]))]
+    found = [_actions(*map(_button, row)) for row in rows]
+    typed = request.request_kind == "text"
+    return [*found, context("or reply in this thread")] if typed else found
 
 
-def _menu(request: InputRequested) -> Block:
+def _menu(choices: Sequence[Button]) -> Block:
     options = [
-        {"text": _plain(_option(option)), "value": numbered(request.request, n)}
-        for n, option in enumerate(request.options)
+        {"text": _plain(_option(each.label)), "value": numbered(each.about, each.number)}
+        for each in choices
     ]
     menu: Block = {
         "type": "static_select",
@@ -315,14 +288,15 @@ def _actions(*elements: Block) -> Block:
     return {"type": "actions", "elements": list(elements)}
 
 
-def _button(text: str, action: str, value: str, *, style: str = "") -> Block:
-    button: Block = {
+def _button(button: Button) -> Block:
+    shown: Block = {
         "type": "button",
-        "text": _plain(text),
-        "action_id": action,
-        "value": value[:2000],
+        "text": _plain(_option(button.label)),
+        "action_id": action_id(button.kind, button.number),
+        "value": button.about[:2000],
     }
-    return button | {"style": style} if style else button
+    style = _STYLES.get(button.kind)
+    return shown | {"style": style} if style else shown
 
 
 def _plain(text: str) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 People send `{"name": "ann", "room": "lobby", "text": "Hello"}`. The bot sends messages with an
 `id`, a `text`, and where they have them `pings`, `buttons` and a `file`. To press a button, a
-person sends what its `send` says, with `name` and `room`. Try it: `nc 127.0.0.1 7007`.
+person sends what its `send` says, with `name` and `room`; a form that comes is sent back the same
+way, with the person's `text`. Try it: `nc 127.0.0.1 7007`.
 
 Nobody proves a name here, so the server listens on the loopback address alone.
 """
@@ -12,14 +13,22 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from typing import Any, get_args
+from typing import Any
 from uuid import uuid4
 
 from gateway.adapter import Adapter, AdapterHost
-from gateway.client import Answer, AnswerKind
 from gateway.config.table import AdapterSection
-from gateway.conversation import Author, Click, ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError
+from gateway.interactions import (
+    Button,
+    Command,
+    FormOpening,
+    FormSpec,
+    Interaction,
+    RequestAnswer,
+    buttons,
+)
 from gateway.render.markdown import markdown
 from gateway.surface import (
     Card,
@@ -92,10 +101,14 @@ class LineAdapter:
         surface = LineSurface()
         tasks: set[asyncio.Task[Any]] = set()
 
-        async def take_line(line: bytes, writer: asyncio.StreamWriter) -> str:
+        async def take_line(line: bytes, writer: asyncio.StreamWriter) -> FormSpec | str:
             try:
-                message = parse_message(json.loads(line))
+                data = json.loads(line)
+                does = parse_interaction(data)
+                message = parse_message(data, does)
                 surface.listeners[writer] = message.key.channel
+                if isinstance(does, FormOpening):
+                    return await host.open_form(message, does)
                 return (await host.accept(message)).reply
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 return f"This line can't be read: {error!r}"
@@ -110,7 +123,7 @@ class LineAdapter:
             try:
                 while line := await reader.readline():
                     if reply := await take_line(line, writer):  # for its sender alone
-                        await send_line(writer, {"text": reply})
+                        await send_line(writer, render_reply(reply))
             except ValueError:  # from readline
                 await send_line(writer, {"text": "This line is longer than 64 KiB."})
             except OSError:
@@ -132,25 +145,32 @@ class LineAdapter:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def parse_message(data: dict[str, Any]) -> InboundMessage:
-    """A message or a click. Raises KeyError, TypeError or ValueError."""
+def parse_interaction(data: dict[str, Any]) -> Interaction | None:
+    """A pressed button, or a form sent back. Raises ValueError."""
+    if "press" not in data:
+        return None
+    button = Button.parse(str(data["press"]))
+    does = button and button.pressed
+    if not isinstance(does, RequestAnswer | FormOpening | Command):
+        raise ValueError(f"no button: {data['press']}")
+    if isinstance(does, FormOpening) and "text" in data:
+        return does.sent(str(data["text"]))
+    return does
+
+
+def parse_message(data: dict[str, Any], does: Interaction | None) -> InboundMessage:
+    """The message. Raises KeyError, TypeError or ValueError."""
     key = ConversationKey(platform=PLATFORM, channel=str(data["room"]))
     number = uuid4().hex  # a line comes once; a platform with ids of its own uses those
     author = Author(id=f"{PLATFORM}:{data['name']}", name=str(data["name"]))
-    click = None
-    if request := data.get("request"):
-        if data["answer"] not in get_args(AnswerKind):
-            raise ValueError(f"no kind of answer: {data['answer']}")
-        answer = Answer(kind=data["answer"], text=str(data.get("text", "")))
-        click = Click(request=str(request), answer=answer)
     return InboundMessage(
         key=key,
         author=author,
-        event="click" if click else "message",
-        text="" if click else str(data["text"]),
-        dedupe=(key.dedupe("click" if click else "create", number),),
+        event="click" if does else "message",
+        text=does.text if isinstance(does, Command) else "" if does else str(data["text"]),
+        dedupe=(key.dedupe("click" if does else "create", number),),
         message_id=number,
-        click=click,
+        click=does if isinstance(does, RequestAnswer) else None,
     )
 
 
@@ -178,14 +198,20 @@ def render_card(card: Card) -> dict[str, Any]:
     text = "\n".join(filter(None, [markdown(request.prompt), card.link, call, card.outcome]))
     if card.outcome:
         return {"text": text}
-    answers = [(option, "text", option) for option in request.options]
-    if request.request_kind == "approval":
-        answers = [("Approve", "approve", ""), ("Deny", "deny", "")]
-    buttons = [
-        {"label": label, "send": {"request": request.request, "answer": kind, "text": option}}
-        for label, kind, option in answers
+    shown = [
+        {"label": button.label, "send": {"press": button.id}}
+        for row in buttons(request)
+        for button in row
     ]
-    return {"text": text, "pings": [*card.mentions], "buttons": buttons}
+    return {"text": text, "pings": [*card.mentions], "buttons": shown}
+
+
+def render_reply(reply: FormSpec | str) -> dict[str, Any]:
+    """A reply or a form, for its person alone."""
+    if isinstance(reply, str):
+        return {"text": reply}
+    send = Button(kind=reply.kind, about=reply.request).id
+    return {"text": f"{reply.title}: {reply.prompt}", "form": reply.label, "send": {"press": send}}
 
 
 async def send_line(writer: asyncio.StreamWriter, data: dict[str, Any]) -> bool:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.discord.custom_ids import Action
-from adapters.discord.read_message import CHARACTERS, MOST_UNREAD, read_actions, read_message
+from adapters.discord.read_message import CHARACTERS, MOST_UNREAD, read_buttons, read_message
 from adapters.discord.simulator.world import Event
+from gateway.interactions import Button
 from gateway.visible import UnreadPart, VisibleContent
 from tests.adapters.discord.shapes import (
     ANN,
@@ -175,7 +175,7 @@ PARTS = ["content", "components", "embeds", "poll", "attachments", "message_snap
 @given(st.dictionaries(st.sampled_from([*PARTS, "sticker_items", "flags", "activity"]), JSON))
 def test_no_json_raises_anything(payload: dict[str, Any]) -> None:
     read_message(payload)
-    list(read_actions(payload))
+    list(read_buttons(payload))
 
 
 # --- buttons ---
@@ -188,5 +188,5 @@ def test_the_actions_are_those_of_our_buttons_that_can_be_clicked() -> None:
         {"type": 2, "custom_id": "another app's"},
         {"type": 2, "url": "https://x.example"},
     ]
-    found = list(read_actions(message(ANN, components=[row(*ours)])))
-    assert found == [Action(kind="approve", what="0123456789ab")]
+    found = list(read_buttons(message(ANN, components=[row(*ours)])))
+    assert found == [Button(kind="approve", about="0123456789ab")]

@@ -10,7 +10,7 @@ from gateway.access.grants import grant_scope
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.client import Answer
 from gateway.config.routes import Route
-from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
+from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.events import RequestKind
 from gateway.inbound.commands import (
     HOW,
@@ -30,6 +30,7 @@ from gateway.inbound.policy import (
     WAITS_FOR_OTHERS,
     usual_rules,
 )
+from gateway.interactions import Click
 from gateway.store.decisions import (
     CommandReply,
     GrantRevocation,

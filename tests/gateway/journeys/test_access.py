@@ -15,7 +15,6 @@ from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
     Author,
-    Click,
     ConversationKey,
     InboundMessage,
     Quote,
@@ -23,6 +22,7 @@ from gateway.conversation import (
 from gateway.events import InputRequested, TurnHeld
 from gateway.gateway import Gateway
 from gateway.inbound.policy import BOT_MESSAGES, PRIVATE, WAITING_THREADS
+from gateway.interactions import Click
 from gateway.registry import ToolRule
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request

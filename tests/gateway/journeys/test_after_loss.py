@@ -13,8 +13,9 @@ import pytest
 
 from gateway.access.authority import Access
 from gateway.client import Answer
-from gateway.conversation import Author, Click, ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway
+from gateway.interactions import Click
 from gateway.missed import BEFORE_LOSS, CURSOR
 from gateway.store.units.losses import add_loss
 from tests.fakes.lost_records import copy_store, put_back

@@ -18,7 +18,6 @@ from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
     Author,
-    Click,
     ConversationKey,
     InboundMessage,
     Quote,
@@ -27,6 +26,7 @@ from gateway.delivery.service import delivering
 from gateway.events import InputRequested, TurnFinished
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.policy import NOT_YOURS_ALONE
+from gateway.interactions import Click
 from gateway.registry import ToolRule
 from gateway.store.connection import Connection
 from teams import RoundRobinGroupChat

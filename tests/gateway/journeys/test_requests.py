@@ -12,7 +12,7 @@ from gateway.app.threads import audit_table
 from gateway.client import Answer
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
-from gateway.conversation import Author, Click, ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import (
     InputReminded,
     InputRequested,
@@ -22,6 +22,7 @@ from gateway.events import (
     ToolFinished,
 )
 from gateway.gateway import Gateway, Limits
+from gateway.interactions import Click
 from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
 from gateway.sessions.expiry import EXPIRED, EXPIRED_QUESTION, UNANSWERED

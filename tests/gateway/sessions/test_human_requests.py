@@ -5,7 +5,7 @@ import pytest
 
 from gateway.access.authority import Access, Admission
 from gateway.client import Answer
-from gateway.conversation import Author, Click, ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import (
     InputRequested,
     InputResolved,
@@ -20,6 +20,7 @@ from gateway.events import (
 from gateway.gateway import Gateway
 from gateway.human_tools import ask_human
 from gateway.inbound.policy import WAITS_FOR_APPROVAL
+from gateway.interactions import Click
 from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent, UserProxyAgent

@@ -9,8 +9,9 @@ import pytest
 from gateway.access.authority import Access
 from gateway.client import Answer
 from gateway.content.tool_texts import met_tool
-from gateway.conversation import Author, Click, ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import InputRequested, InputResolved, SessionEvent, ToolFinished, TurnFinished
+from gateway.interactions import Click
 from gateway.registry import ToolRule
 from gateway.sessions.event_bus import LocalBus
 from gateway.sessions.known_tools import MOST_LISTED, KnownTools, Remark

@@ -14,12 +14,12 @@ from gateway.conversation import (
     Attachment,
     Author,
     AwaitedFile,
-    Click,
     ConversationKey,
     InboundMessage,
 )
 from gateway.events import InputRequested
 from gateway.gateway import Gateway, Limits
+from gateway.interactions import Click
 from gateway.registry import ToolRule
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.store.records import Situation

@@ -303,7 +303,7 @@ async def test_a_note_on_a_denial_reaches_the_team(
         asked = await alice.mentions(general, "ring it")
         await discord.until(lambda: asked.thread)
         card = await wait_card(discord, thread_of(asked))
-        opened = await discord.answered(await alice.clicks(card, "Deny with a note\u2026"))
+        opened = await discord.answered(await alice.clicks(card, "Deny with a note"))
         await discord.answered(await alice.submits(opened, text="it is late"))
         await discord.until(lambda: not card.components)
         await wait_delivered(gateway)
@@ -319,7 +319,7 @@ async def test_a_question_is_answered_by_a_form_or_by_a_reply_to_its_card(
         first = await alice.mentions(general, "begin")
         await discord.until(lambda: first.thread)
         card = await wait_card(discord, thread_of(first))
-        opened = await discord.answered(await alice.clicks(card, "Answer\u2026"))
+        opened = await discord.answered(await alice.clicks(card, "Answer"))
         await discord.answered(await alice.submits(opened, text="go on"))
         await discord.until(lambda: not card.components)
 

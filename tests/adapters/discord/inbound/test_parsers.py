@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.discord.connection.values import BotIdentity
-from adapters.discord.custom_ids import Action, parse_action
+from adapters.discord.custom_ids import custom_id, parse_button
 from adapters.discord.inbound.parse_interactions import parse_interaction
 from adapters.discord.inbound.parse_messages import (
     in_words,
@@ -20,6 +20,7 @@ from adapters.discord.inbound.parse_messages import (
     parse_message,
     without_me,
 )
+from gateway.interactions import Button
 
 pytestmark = pytest.mark.chaos
 
@@ -162,16 +163,16 @@ def test_no_odd_value_anywhere_raises_anything_but_what_is_documented(
 
 
 @given(st.text() | st.from_regex(r"g:(approve|menu|choice|command):.{0,90}", fullmatch=True))
-def test_ids_of_buttons(custom_id: str) -> None:
-    action = parse_action(custom_id)
-    if action is not None:
-        assert parse_action(str(action)) == action
+def test_ids_of_buttons(text: str) -> None:
+    button = parse_button(text)
+    if button is not None:
+        assert parse_button(custom_id(button)) == button
 
 
 @given(st.sampled_from(["approve", "choice", "command"]), st.text(min_size=1), st.integers(0, 99))
 def test_an_action_comes_back_as_it_was(kind: Any, what: str, number: int) -> None:
-    action = Action(kind=kind, what=what, number=number if kind == "choice" else None)
-    assert parse_action(str(action)) == action
+    button = Button(kind=kind, about=what, number=number if kind == "choice" else 0)
+    assert parse_button(custom_id(button)) == button
 
 
 def test_the_payloads_themselves_are_read() -> None:

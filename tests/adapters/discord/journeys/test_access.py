@@ -13,6 +13,7 @@ from adapters.discord.testing import DiscordSimulator, Message, Person
 from gateway.adapter import NOT_ALLOWED
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
+from gateway.inbound.answers import NOT_YOURS
 from gateway.registry import ToolRule
 from tests.adapters.discord.serving import (
     bot_texts,
@@ -25,7 +26,6 @@ from tests.adapters.discord.serving import (
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.gateway.scripted import ScriptedTeams, solo
 
-NOT_YOURS = "You may not answer this request."
 REFUSALS = {NOT_YOURS, NOT_ALLOWED}
 
 
@@ -79,8 +79,9 @@ async def act(discord: DiscordSimulator, who: Person, what: str, card: Message) 
         case "click":
             await discord.answered(await who.clicks(card, "Approve"))
         case "form":
-            opened = await discord.answered(await who.clicks(card, "Deny with a note\u2026"))
-            await discord.answered(await who.submits(opened, text="it is late"))
+            opened = await discord.answered(await who.clicks(card, "Deny with a note"))
+            if opened.modal is not None:
+                await discord.answered(await who.submits(opened, text="it is late"))
         case "/approve":
             request = card.components[0]["components"][0]["custom_id"].rpartition(":")[2]
             await discord.answered(await who.slash(card.channel, "approve", id=request))
@@ -110,6 +111,7 @@ async def test_who_may_not_decides_and_commands_nothing(
             refusals.append(refusal)
             await wait_delivered(gateway)
             assert refusal in REFUSALS, what
+            assert not any(each.modal for each in discord.interactions)
             assert (len(scene.model.requests), scene.rung) == (1, []), what
         await act(discord, scene.people["operator"], "click", card)  # it is open still
         await discord.until(lambda: bot_texts(discord, card.channel)[-1].endswith("It is done."))

@@ -15,22 +15,18 @@ from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
 from adapters.slack.inbound.parse_events import parse_event
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import (
-    AnswerRating,
+    Acted,
     Draft,
     HomeVisit,
     IgnoredPayload,
-    MissedRequest,
-    ModalOpening,
-    ModalSubmission,
-    OptionChoice,
     ReactionTrigger,
-    SlashCommand,
     TitleChange,
     Uninstallation,
 )
 from gateway.adapter import IgnoredReason
 from gateway.client import Answer
-from gateway.conversation import Author, Click, ConversationKey, InboundMessage, order_key
+from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
+from gateway.interactions import AnswerNow, Choice, Click, Command, Form, FormOpening, Rating
 from gateway.visible import VisibleContent, Writer
 
 ME = Workspace(id="T1", url="https://home.slack.com/", user="UBOT", bot="BBOT")
@@ -244,27 +240,22 @@ def pressed(action_id: str, value: str = "r1", **more: Any) -> Any:
 )
 def test_a_button_answers_its_request(kind: str, answer: Any) -> None:
     found = pressed(f"g:{kind}:0")
-    assert found.message.click == Click(request="r1", answer=Answer(kind=answer))
-    assert (found.message.key, found.message.event, found.meant) == (KEY, "click", True)
-    assert found.message.dedupe == (f"slack/click/T1/{TS}/g:{kind}:0/9.1/U1",)
+    assert found.does == Click(request="r1", answer=Answer(kind=answer))
+    draft, message = found.draft, found.draft.message
+    assert (message.key, message.event, draft.meant) == (KEY, "click", True)
+    assert message.dedupe == (f"slack/click/T1/{TS}/g:{kind}:0/9.1/U1",)
 
 
 def test_other_buttons_want_something_else() -> None:
     assert pressed("theirs") == IgnoredPayload("another app")
-    chosen = pressed("g:choice:2")
-    assert isinstance(chosen, OptionChoice)
-    assert (chosen.request, chosen.number) == ("r1", 2)
+    assert pressed("g:choice:2").does == Choice(request="r1", number=2)
     menu = pressed("g:choice:0", selected_option={"value": "r1:5"})
-    assert menu.number == 5
-    rated = pressed("g:feedback:0", "part:1")
-    assert isinstance(rated, AnswerRating)
-    assert (rated.part, rated.good) == ("part", True)
-    assert pressed("g:command:0", "/retry").content.text == "/retry"
-    assert isinstance(pressed("g:missed:0", ROOT), MissedRequest)
+    assert menu.does == Choice(request="r1", number=5)
+    assert pressed("g:feedback:0", "part:1").does == Rating(part="part", good=True)
+    assert pressed("g:command:0", "/retry").does == Command(text="/retry")
+    assert pressed("g:missed:0", ROOT).does == AnswerNow(first=ROOT)
     modal = pressed("g:note:0")
-    assert isinstance(modal, ModalOpening)
-    assert modal.trigger == "tr1"
-    assert ModalPlace.load(modal.place.dump()) == modal.place
+    assert (modal.does, modal.trigger) == (FormOpening(request="r1", kind="note"), "tr1")
 
 
 def submitted(metadata: str, text: str = " too risky ") -> Any:
@@ -287,9 +278,8 @@ def submitted(metadata: str, text: str = " too risky ") -> Any:
 def test_a_modal_answers_where_it_was_opened() -> None:
     place = ModalPlace(kind="note", request="r1", channel="C1", message=TS, thread=ROOT)
     found = submitted(place.dump())
-    assert isinstance(found, ModalSubmission)
     message = found.draft.message
-    assert message.click == Click(request="r1", answer=Answer(kind="deny", text="too risky"))
+    assert found.does == Form(request="r1", kind="note", text=" too risky ")
     assert (message.key, message.event) == (KEY, "modal")
 
 
@@ -308,8 +298,8 @@ def test_the_command_and_the_shortcut() -> None:
         "text": " help ",
     }
     found = parse_command(payload, ME, "/parley")
-    assert isinstance(found, SlashCommand)
-    assert (found.text, found.draft.message.direct) == ("help", True)
+    assert isinstance(found, Acted)
+    assert (found.does, found.draft.message.direct) == (Command(text="help"), True)
     assert parse_command(payload, ME, "/other") == IgnoredPayload("another app")
     said = {"ts": TS, "thread_ts": ROOT, "text": "a fact", "user": "U2"}
     passed_on = parse_interaction(

@@ -13,13 +13,15 @@ from adapters.slack.connection.payload import bot_user_of, enterprise_of, team_o
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.handler import parse_payload
 from adapters.slack.inbound.parsed import (
+    Acted,
     Draft,
     HomeVisit,
     IgnoredPayload,
     ReactionTrigger,
-    SlashCommand,
     Uninstallation,
 )
+from gateway.client import Answer
+from gateway.interactions import Click, Command
 
 SAMPLES = Path(__file__).parents[3] / "data" / "slack" / "samples"
 
@@ -77,8 +79,8 @@ def test_what_else_has_been_recorded() -> None:
     assert isinstance(marked, ReactionTrigger)
     assert marked.draft.message.key.channel == "C0A511MBCUW"
     called = meaning(sample("recorded/slash_command"))
-    assert isinstance(called, SlashCommand)
-    assert called.text == "some arguments here"
+    assert isinstance(called, Acted)
+    assert called.does == Command(text="some arguments here")
     for name in ("block_actions", "block_actions_on_ephemeral", "block_actions_static_select"):
         assert meaning(sample(f"recorded/{name}")) == IgnoredPayload("another app")
     assert meaning(sample("recorded/view_submission")) == IgnoredPayload("another app")
@@ -89,11 +91,11 @@ def test_a_recorded_button_as_one_of_ours() -> None:
     body = sample("recorded/block_actions")
     body["actions"][0] |= {"action_id": "g:approve:0", "value": "0123456789ab"}
     found = meaning(body)
-    assert isinstance(found, Draft)
-    assert found.message.click
-    assert found.message.click.request == "0123456789ab"
-    assert found.message.key.root == body["container"]["thread_ts"]
-    assert found.message.message_id == body["container"]["message_ts"]
+    assert isinstance(found, Acted)
+    message = found.draft.message
+    assert found.does == Click(request="0123456789ab", answer=Answer(kind="approve"))
+    assert message.key.root == body["container"]["thread_ts"]
+    assert message.message_id == body["container"]["message_ts"]
 
 
 def test_what_the_documentation_shows() -> None:

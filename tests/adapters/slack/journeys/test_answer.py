@@ -9,7 +9,7 @@ from prometheus_client import Histogram
 from adapters.slack.testing import Refusal, RenderedMessage, SlackSimulator, TooManyRequests
 from gateway.base.clock import sleep
 from gateway.client import Answer
-from gateway.conversation import Click
+from gateway.interactions import Click
 from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 from slack_sdk.models.blocks import Block
 
-from adapters.slack.action_ids import Action, parse_action
+from adapters.slack.action_ids import parse_action
 from adapters.slack.testing import ConnectionReset, Refusal
 from gateway.events import InputRequested
+from gateway.interactions import Button
 from gateway.surface import (
     CallRejected,
     Card,
@@ -43,9 +44,9 @@ CHOICE = replace(
 QUESTION = replace(CHOICE, request_kind="text", prompt="What is your name?", options=())
 
 
-def actions_of(desk: Desk) -> list[Action | None]:
+def actions_of(desk: Desk) -> list[Button | None]:
     """Actions of all elements of the last message."""
-    found: list[Action | None] = []
+    found: list[Button | None] = []
     for block in desk.messages()[-1].blocks:
         for element in block.get("elements", ()):
             match element.get("type"):
@@ -90,7 +91,7 @@ async def test_an_approval_shows_the_call_whole_and_what_can_be_said_to_it(desk:
     kinds = [
         action.kind
         for action in actions_of(desk)
-        if action and action.value == card.request.request
+        if action and action.about == card.request.request
     ]
     assert kinds == ["approve", "deny", "note", "same", "always"]
 
@@ -103,10 +104,10 @@ async def test_what_may_not_be_allowed_for_ever_has_no_button_for_that(desk: Des
 async def test_an_approval_for_the_thread_names_the_folder(desk: Desk) -> None:
     request = replace(APPROVAL, below=(("path", "<!here> a‮*b*"),))
     await desk.surface.post(desk.place, part(Card(request=request)))
-    assert desk.messages()[0].buttons[4] == "For this thread: path below <!here> a⟨U+202E⟩*b*/"
+    assert desk.messages()[0].buttons[4] == "For this thread: path below \u2039!here> a⟨U+202E⟩*b*/"
     action = actions_of(desk)[4]
     assert action is not None
-    assert (action.kind, action.value) == ("below", APPROVAL.request)
+    assert (action.kind, action.about) == ("below", APPROVAL.request)
 
 
 async def test_arguments_hide_nothing(desk: Desk) -> None:
@@ -193,7 +194,7 @@ async def test_few_options_are_buttons_and_many_are_a_menu(desk: Desk) -> None:
     await desk.surface.post(desk.place, part(Card(request=many), key="k2"))
     meant = [action for action in actions_of(desk) if action]
     assert [action.number for action in meant] == list(range(12))
-    assert {(action.kind, action.value) for action in meant} == {("choice", "0123456789ab")}
+    assert {(action.kind, action.about) for action in meant} == {("choice", "0123456789ab")}
 
 
 async def test_a_question_has_a_button_and_takes_a_reply(desk: Desk) -> None:
@@ -277,14 +278,14 @@ async def test_a_line_has_its_level_its_people_and_its_button(desk: Desk) -> Non
     [shown] = desk.messages()
     assert shown.text.startswith(":x: <@U0ALICE> That failed: &lt;!channel&gt;")
     assert shown.buttons == ("Try again",)
-    assert actions_of(desk) == [Action(kind="command", value="/retry")]
+    assert actions_of(desk) == [Button(kind="command", about="/retry")]
 
 
 async def test_an_answer_can_be_praised_and_blamed(desk: Desk) -> None:
     await desk.surface.post(desk.place, speech("Done.", growing=False))
     assert actions_of(desk) == [
-        Action(kind="feedback", value="k1", number=1),
-        Action(kind="feedback", value="k1", number=0),
+        Button(kind="feedback", about="k1", number=1),
+        Button(kind="feedback", about="k1", number=0),
     ]
 
 

@@ -1,8 +1,8 @@
-"""Plain words of notifications."""
+"""Plain words of Markdown."""
 
 import pytest
 
-from adapters.slack.outbound.notification import without_marks
+from gateway.render.plain_words import without_marks
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ def test_marks_go_and_words_stay(text: str, plain: str) -> None:
     assert without_marks(text) == plain
 
 
-def test_no_more_is_read_than_a_notification_shows() -> None:
+def test_no_more_is_read_than_people_are_shown() -> None:
     assert len(without_marks("*" * 1_000_000)) <= 2_000
