@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gateway.adapter import TELL_AGAIN, AdapterHost, AuthError
 from gateway.base.clock import Clock, WallClock, sleep
@@ -25,19 +25,24 @@ LONGEST_WAIT = 60.0
 """Seconds that a platform may ask to wait for one such message."""
 
 DEAD_END = "I can't answer you in {place}: {why}"
-WHY: dict[Obstacle, str] = {
-    "archived": "it is archived. Ask me again somewhere else, or once it is open again.",
-    "absent": "I have no access to it any more, or it was deleted. Give me access (Slack: invite "
-    "me), then ask again.",
-    "locked": "the thread is locked. Ask me again outside of it.",
-    "forbidden": "I may not write there. Ask somebody who manages it to let me, or ask elsewhere.",
-}
 
-Send = Callable[[ConversationKey, str, str], Awaitable[None]]
-"""Sends to a person (Author.id) of a conversation, directly, a text of ours.
 
-Raises CallRejected where they take no direct messages.
-"""
+class DirectMessages(Protocol):
+    """A platform's way to people beside the place where they asked."""
+
+    why: Mapping[Obstacle, str]
+    """Why nothing can be written there and what to do, in the platform's words."""
+
+    def mention(self, key: ConversationKey) -> str:
+        """The place as a link that tells strangers nothing."""
+        ...
+
+    async def send(self, key: ConversationKey, person: str, text: str) -> None:
+        """Send to a person (Author.id) of a conversation a text of ours.
+
+        Raises CallRejected where they take no direct messages.
+        """
+        ...
 
 
 class _Told(NamedTuple):
@@ -49,22 +54,19 @@ class _Told(NamedTuple):
 class DeadEnds:
     """Tells people, each once for a place and an obstacle.
 
-    After something was written there, they are told anew, but not within an hour. `mention` gives a
-    place in a text, as a link that shows nothing to people who may not see it.
+    After something was written there, they are told anew, but not within an hour.
     """
 
     def __init__(
         self,
         host: AdapterHost,
         platform: str,
-        send: Send,
-        mention: Callable[[ConversationKey], str],
+        direct: DirectMessages,
         clock: Clock | None = None,
     ) -> None:
         self._host = host
         self._people = f"{platform}:"
-        self._send = send
-        self._mention = mention
+        self._direct = direct
         self._clock = clock or WallClock()
         self._told: OrderedDict[ConversationKey, dict[str, _Told]] = OrderedDict()
 
@@ -80,7 +82,7 @@ class DeadEnds:
         if knows or not person.startswith(self._people):
             return
         told[person] = _Told(obstacle, now)
-        text = DEAD_END.format(place=self._mention(key), why=WHY[obstacle])
+        text = DEAD_END.format(place=self._direct.mention(key), why=self._direct.why[obstacle])
         try:
             await self._try(key, person, text)
         except AuthError:
@@ -96,10 +98,10 @@ class DeadEnds:
 
     async def _try(self, key: ConversationKey, person: str, text: str) -> None:
         try:
-            await self._send(key, person, text)
+            await self._direct.send(key, person, text)
         except RateLimited as error:
             await sleep(self._clock, min(error.retry_after, LONGEST_WAIT))
-            await self._send(key, person, text)
+            await self._direct.send(key, person, text)
 
     def _note_untold(self, error: GatewayError) -> None:
         LOG.warning("somebody who can't be answered could not be told so directly: %s", error)

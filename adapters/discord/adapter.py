@@ -167,7 +167,7 @@ class _Bot:
         files = Files(rest, config.api_url, lambda: host.largest_file)
         self._fetching = AwaitedFiles(host, config.account, files.fetch_awaited, self._start_task)
         direct = DirectMessages(rest)
-        dead_ends = DeadEnds(host, PLATFORM, direct.send, direct.mention)
+        dead_ends = DeadEnds(host, PLATFORM, direct)
         context = InboundContext(
             rest=rest,
             dead_ends=dead_ends,

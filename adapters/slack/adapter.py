@@ -86,7 +86,7 @@ class SlackAdapter:
             installs = Installations(self._config, host.tokens, clock=self._clock.time)
         clients = await self._signed_in(stack, host, installs)
         direct = DirectMessages(Calls(clients))
-        dead_ends = DeadEnds(host, PLATFORM, direct.send, direct.mention, self._clock)
+        dead_ends = DeadEnds(host, PLATFORM, direct, self._clock)
         surface = SlackSurface(
             clients,
             live_links=lambda: host.live_links,

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from adapters.discord.connection.message_body import CONTENT, Message, clip
 from adapters.discord.connection.rest import Rest
 from adapters.discord.outbound.payloads import user_ids
 from gateway.conversation import ConversationKey
-from gateway.surface import CallRejected
+from gateway.surface import CallRejected, Obstacle
+
+WHY: Mapping[Obstacle, str] = {
+    "archived": "it is archived. Open it again, or ask me somewhere else.",
+    "absent": "I have no access to it any more, or it was deleted. Ask somebody who manages the "
+    "server to give me the permission *View Channel* there, then ask again.",
+    "locked": "the thread is locked. Ask me again outside of it.",
+    "forbidden": "I may not write there. Ask somebody who manages the server to give me the "
+    "permissions *Send Messages* and *Send Messages in Threads*, or ask elsewhere.",
+}
 
 
 class DirectMessages:
@@ -14,6 +25,8 @@ class DirectMessages:
 
     Whoever takes none is refused with 50007 (docs.discord.com, "Create DM", "JSON error codes").
     """
+
+    why: Mapping[Obstacle, str] = WHY
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest

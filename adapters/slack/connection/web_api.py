@@ -81,6 +81,15 @@ _OBSTACLES: dict[str, Obstacle] = {
     "restricted_action_non_threadable_channel": "forbidden",
     "no_permission": "forbidden",
 }
+WHY: Mapping[Obstacle, str] = {
+    "archived": "it is archived. Ask me again somewhere else, or once it is unarchived.",
+    "absent": "I am not in it any more, or it was deleted. Invite me with `/invite`, then ask "
+    "again.",
+    "locked": "the thread is locked. Ask me again outside of it.",
+    "forbidden": "I may not write there. Ask somebody who manages the channel or the workspace to "
+    "let me post, or ask elsewhere.",
+}
+"""The same in words for people there, and what they can do."""
 _MESSAGE_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
 
 

@@ -7,9 +7,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from adapters.dead_ends import WHY
 from adapters.slack.connection.payload import escaped, opens_with_mention
-from adapters.slack.connection.web_api import Calls
+from adapters.slack.connection.web_api import WHY, Calls
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.missed_messages import UNSTORED
 from adapters.slack.inbound.parsed import Draft

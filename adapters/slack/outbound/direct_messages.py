@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from adapters.slack.connection.payload import is_direct, slack_ids
-from adapters.slack.connection.web_api import Calls
+from adapters.slack.connection.web_api import WHY, Calls
 from gateway.conversation import ConversationKey
-from gateway.surface import CallRejected
+from gateway.surface import CallRejected, Obstacle
 
 
 class DirectMessages:
@@ -14,6 +16,8 @@ class DirectMessages:
     A user's id as the channel is that conversation (docs.slack.dev, "chat.postMessage"); while the
     app's messages tab is off, Slack answers `messages_tab_disabled`.
     """
+
+    why: Mapping[Obstacle, str] = WHY
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

@@ -41,7 +41,7 @@ async def given_up(run: ServedSlack) -> None:
 
 @pytest.mark.parametrize(
     ("how", "why"),
-    [("archived", "is archived"), ("removed", "no access"), ("private", "no access")],
+    [("archived", "is archived"), ("removed", "Invite me"), ("private", "Invite me")],
 )
 async def test_whoever_asked_where_the_bot_can_no_longer_write_is_told_once(
     tmp_path: Path, how: str, why: str
