@@ -17,7 +17,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from gateway.errors import StoreCorrupt
-from gateway.store.formats import migrations, script
+from gateway.store.formats import migrations
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.commit_count import read_note
 from gateway.store.sqlite.mend import mend
@@ -126,7 +126,7 @@ def _save(damaged: Path, size: int, new: Path) -> tuple[dict[str, int], set[str]
             target.execute(f"DROP TRIGGER {trigger['name']}")
         target.execute("BEGIN IMMEDIATE")
         target.execute("DELETE FROM commits")
-        salvage = Salvage(Pages(content, size), target, script("sqlite/format10.sql"))
+        salvage = Salvage(Pages(content, size), target)
         saved: Counter[str] = Counter()
         for table in salvage.tables:
             saved[table.name] += target.executemany(table.insert, salvage.rows(table)).rowcount

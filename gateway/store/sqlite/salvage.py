@@ -26,6 +26,21 @@ _KINDS: dict[str, tuple[type, ...]] = {
 NO_NUMBERS = "WITHOUT ROWID"
 """Stands in the statements of tables whose rows have no numbers."""
 
+_OLDER = """
+    threads *threads_1 threads_current - turns *turns_1 *turns_2 turns_open turns_people
+    turns_running inbox - - sqlite_sequence inbox_waiting inbox_order inbox_people inbox_turn
+    inbox_refused inbox_bots inbox_queued inbox_untrusted inbox_message inbox_edits inbox_awaits
+    dedupe dedupe_inbox blobs *blobs_1 attachments *attachments_1 - attachments_sha256 events
+    *events_1 open_messages *open_messages_1 checkpoints *checkpoints_1 old_states
+    old_states_thread tool_calls *tool_calls_1 tool_calls_turn tool_calls_thread requests
+    *requests_1 *requests_2 - requests_open requests_thread requests_due supports *supports_1 -
+    - - - - - people pairing_codes tokens usage usage_people usage_at deliveries outbox
+    outbox_thread marks - marks_conversation feedback feedback_thread
+"""
+"""Tables and indexes in the order of their first pages, from the second one on, in stores that were
+made before format 26. A "*" stands for "sqlite_autoindex_", and "-" for what is gone since.
+"""
+
 Schema: TypeAlias = dict[str, tuple[int, str]]
 """First pages and statements of tables and indexes."""
 
@@ -72,17 +87,18 @@ class Table(NamedTuple):
 class Salvage:
     """The tables of damaged pages.
 
-    For what is lost of their schema stands in that of a new store, `made`, or that of the script
-    `older`, from which stores were made before: the one whose first pages are more alike.
+    For what is lost of their schema stands in that of a new store, `made`, with its first pages or
+    with those of older stores: whichever are more alike.
     """
 
-    def __init__(self, pages: Pages, made: sqlite3.Connection, older: str) -> None:
+    def __init__(self, pages: Pages, made: sqlite3.Connection) -> None:
         self._pages = pages
         self.unreadable = set[str]()
         """Names of tables of which something could not be read so far."""
-        with closing(sqlite3.connect(":memory:")) as raw:
-            raw.executescript(older)
-            self._schema = max(_schema_of(made), _schema_of(raw), key=self._likeness)
+        new = _schema_of(made)
+        older = [name.replace("*", "sqlite_autoindex_") for name in _OLDER.split()]
+        old = {name: (page, new[name][1]) for page, name in enumerate(older, 2) if name in new}
+        self._schema = max(new, old, key=self._likeness)
         for row in self._stored(1):
             match row and row.values:
                 case ["table" | "index", str(name), _, int(root), str() | None as sql]:

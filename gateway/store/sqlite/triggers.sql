@@ -29,56 +29,47 @@ CREATE TRIGGER attachments_removed AFTER DELETE ON attachments BEGIN
      AND NOT EXISTS (SELECT 1 FROM attachments WHERE sha256 = OLD.sha256);
 END;
 CREATE TRIGGER threads_counted AFTER INSERT ON threads BEGIN
-    INSERT INTO tallies VALUES ('threads', NEW.state, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('threads', NEW.state, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER threads_recounted AFTER UPDATE OF state ON threads WHEN OLD.state <> NEW.state BEGIN
     UPDATE tallies SET n = n - 1 WHERE name = 'threads' AND value = OLD.state;
-    INSERT INTO tallies VALUES ('threads', NEW.state, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('threads', NEW.state, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER threads_uncounted AFTER DELETE ON threads BEGIN
     UPDATE tallies SET n = n - 1 WHERE name = 'threads' AND value = OLD.state;
 END;
 CREATE TRIGGER inbox_counted AFTER INSERT ON inbox BEGIN
-    INSERT INTO tallies VALUES ('inbox', NEW.outcome, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('inbox', NEW.outcome, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER inbox_recounted AFTER UPDATE OF outcome ON inbox WHEN OLD.outcome <> NEW.outcome BEGIN
     UPDATE tallies SET n = n - 1 WHERE name = 'inbox' AND value = OLD.outcome;
-    INSERT INTO tallies VALUES ('inbox', NEW.outcome, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('inbox', NEW.outcome, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER inbox_uncounted AFTER DELETE ON inbox BEGIN
     UPDATE tallies SET n = n - 1 WHERE name = 'inbox' AND value = OLD.outcome;
 END;
 CREATE TRIGGER requests_counted AFTER INSERT ON requests BEGIN
-    INSERT INTO tallies VALUES ('requests', NEW.state, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('requests', NEW.state, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER requests_recounted AFTER UPDATE OF state ON requests WHEN OLD.state <> NEW.state BEGIN
     UPDATE tallies SET n = n - 1 WHERE name = 'requests' AND value = OLD.state;
-    INSERT INTO tallies VALUES ('requests', NEW.state, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('requests', NEW.state, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER requests_uncounted AFTER DELETE ON requests BEGIN
     UPDATE tallies SET n = n - 1 WHERE name = 'requests' AND value = OLD.state;
 END;
 CREATE TRIGGER outbox_counted AFTER INSERT ON outbox BEGIN
-    INSERT INTO tallies VALUES ('outbox', NEW.status, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('outbox', NEW.status, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER outbox_recounted AFTER UPDATE OF status ON outbox WHEN OLD.status <> NEW.status BEGIN
     UPDATE tallies SET n = n - 1 WHERE name = 'outbox' AND value = OLD.status;
-    INSERT INTO tallies VALUES ('outbox', NEW.status, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('outbox', NEW.status, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER outbox_uncounted AFTER DELETE ON outbox BEGIN
     UPDATE tallies SET n = n - 1 WHERE name = 'outbox' AND value = OLD.status;
 END;
 CREATE TRIGGER inbox_refusal_counted AFTER INSERT ON inbox WHEN NEW.outcome = 'refused' BEGIN
-    INSERT INTO tallies VALUES ('refused', NEW.reason, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('refused', NEW.reason, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER inbox_refusal_recounted AFTER UPDATE OF outcome, reason ON inbox WHEN 'refused' IN (OLD.outcome, NEW.outcome) BEGIN
     UPDATE tallies SET n = n - 1 WHERE name = 'refused' AND value = OLD.reason AND OLD.outcome = 'refused';
@@ -102,8 +93,7 @@ CREATE TRIGGER feedback_uncounted AFTER DELETE ON feedback BEGIN
 END;
 CREATE TRIGGER gaps_counted AFTER INSERT ON gaps
  WHEN 1 = (SELECT COUNT(*) FROM gaps WHERE platform = NEW.platform AND place = NEW.place) BEGIN
-    INSERT INTO tallies VALUES ('unread', NEW.platform, 1)
-     ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
+    INSERT INTO tallies VALUES ('unread', NEW.platform, 1) ON CONFLICT (name, value) DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER gaps_uncounted AFTER DELETE ON gaps
  WHEN NOT EXISTS (SELECT 1 FROM gaps WHERE platform = OLD.platform AND place = OLD.place) BEGIN

@@ -31,6 +31,18 @@ from tests.gateway.scripted import ScriptedTeams, ends, model, of, opened, solo,
 pytestmark = pytest.mark.sqlite
 
 SAMPLES = Path("tests/data/stores")
+PLACES = {
+    "threads": 2,
+    "turns": 9,
+    "inbox": 15,
+    "events": 40,
+    "checkpoints": 44,
+    "outbox": 75,
+    "known_tools": 119,
+    "commits": 121,
+    "used_days": 123,
+}
+"""First pages of some tables in a new store."""
 MADE_AT = 1_700_000_000.0
 """The time of day of the gateway that made the sample: its request is still open."""
 
@@ -72,6 +84,24 @@ def normal(sql: str) -> str:
     text = re.sub(r"\s*([(),;])\s*", r"\1", re.sub(r"\s+", " ", text)).strip()
     # The schema of today has a word for what SQLite stores as a number.
     return text.replace("BOOLEAN", "INTEGER").replace("FALSE", "0").replace("TRUE", "1")
+
+
+def test_scripts_stand_in_one_place_for_both_databases():
+    folder = Path("gateway/store")
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*.sql")}
+    steps = {name for name in found if name.startswith("migrations/")}
+    assert found - steps == {"schema.sql", "sqlite/triggers.sql", "postgres/triggers.sql"}
+    assert len(steps) == len(migrations())
+    assert [*migrations()] == list(range(OLDEST + 1, newest_format() + 1))
+
+
+async def test_tables_have_the_places_at_which_a_repair_looks_for_them(tmp_path):
+    """Scripts in `migrations` make later formats, and `schema.sql` is never changed."""
+    await bring_up_to_date(tmp_path / "parley.db", {})
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection:
+        query = "SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"
+        found = dict(connection.execute(query).fetchall())
+    assert (len(found), PLACES.items() - found.items()) == (113, set())
 
 
 async def test_a_new_store_has_the_schema_of_one_that_was_upgraded(sample, tmp_path):

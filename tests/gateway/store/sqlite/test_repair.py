@@ -15,7 +15,6 @@ from gateway.access.authority import Access
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
 from gateway.errors import StoreCorrupt, StoreInUse
 from gateway.gateway import Gateway
-from gateway.store.formats import script
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.mend import LOST
 from gateway.store.sqlite.store import SqliteStore
@@ -24,6 +23,7 @@ from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 pytestmark = pytest.mark.sqlite
 
 PAGE = 4096
+OLDER = Path("tests/data/stores/format-10.sql").read_text()
 THREADS, TURNS = 6, 4
 ANN = Author(id="chat:ann", name="Ann")
 
@@ -211,7 +211,7 @@ async def test_a_lost_schema_of_a_store_that_began_with_another_one_is_told_by_i
     older.parent.mkdir()
     with closing(sqlite3.connect(older)) as raw, raw:
         raw.execute("PRAGMA journal_mode = WAL")
-        raw.executescript(script("sqlite/format10.sql"))
+        raw.executescript(OLDER)
         raw.execute("ATTACH ? AS later", (str(folder / "parley.db"),))
         for table in TABLES:
             info = raw.execute(f"SELECT name FROM pragma_table_info('{table}', 'main')")

@@ -1,5 +1,4 @@
--- Version 10 of the store, the first that is upgraded. Later versions are made by the numbered files in migrations/,
--- never here.
+-- The tables with which stores began before format 26: a table's first page is where it is in a new one of these.
 -- Times are seconds since the epoch. Rows of events and checkpoints are only ever added.
 
 CREATE TABLE threads (
