@@ -8,6 +8,9 @@ from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.records import EncryptedToken
 from gateway.store.units.audit import note
+from gateway.store.value_rows import Table, insert, rows_as
+
+TOKENS = Table("tokens", EncryptedToken, key=["name"], columns={"key": "key_id"})
 
 
 def mark(
@@ -47,18 +50,13 @@ def marks(connection: Connection, platform: str, name: str = "") -> Mapping[str,
 def tokens(connection: Connection) -> list[EncryptedToken]:
     """All tokens, by their names."""
     rows = connection.fetch("SELECT name, key_id, value FROM tokens ORDER BY name")
-    return [EncryptedToken(name=row["name"], key=row["key_id"], value=row["value"]) for row in rows]
+    return [*map(rows_as(EncryptedToken, key="key_id"), rows)]
 
 
 def put_tokens(connection: Connection, now: float, tokens: Collection[EncryptedToken]) -> None:
     """Keep these tokens, instead of earlier ones of their names."""
-    connection.many(
-        "INSERT INTO tokens (name, key_id, value, updated_at) VALUES (:name, :key, :value, :now)"
-        " ON CONFLICT (name) DO UPDATE SET key_id = excluded.key_id, value = excluded.value,"
-        " updated_at = excluded.updated_at",
-        [{"name": each.name, "key": each.key, "value": each.value, "now": now} for each in tokens],
-    )
     for each in tokens:
+        insert(connection, TOKENS, each, updated_at=now)
         note(connection, now, "token.stored", person="", object=each.name, outcome=each.key)
 
 

@@ -14,6 +14,7 @@ from gateway.conversation import LOCAL_OPERATOR
 from gateway.store.connection import Connection
 from gateway.store.records import AuditRow, CallRow, LossCause
 from gateway.store.turn_records import Lease
+from gateway.store.value_rows import rows_as
 
 DELETED_PERSON = "deleted"
 """Stands in the place of a person who was deleted."""
@@ -96,7 +97,7 @@ def whole_audit(
 
 def _rows(connection: Connection, query: str, wanted: dict[str, Any]) -> list[AuditRow]:
     rows = connection.fetch(query, wanted)
-    return [AuditRow(**dict(zip(row.keys(), row, strict=True))) for row in rows]
+    return [*map(rows_as(AuditRow), rows)]
 
 
 def forget_thread(connection: Connection, thread: str) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 
 from gateway.conversation import ConversationKey
 from gateway.missed import DAY, Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
-from gateway.store.connection import Connection, Row
+from gateway.store.connection import Connection
 from gateway.store.units.adapters import mark
 from gateway.store.units.rows import first
+from gateway.store.value_rows import rows_as
 
 _ADD = """
 INSERT INTO gaps (platform, workspace, place, threaded, since, until, returned, newest)
@@ -84,7 +85,7 @@ def open_gaps(
         _OPEN,
         {"platform": platform, "workspace": workspace, "threaded": int(threads), "limit": limit},
     )
-    return [_gap(row) for row in rows]
+    return [*map(rows_as(OpenGap), rows)]
 
 
 def finish_page(connection: Connection, page: ReadPage) -> None:
@@ -97,7 +98,7 @@ def finish_page(connection: Connection, page: ReadPage) -> None:
     row = first(connection, f"{query} WHERE id = :gap", {"gap": page.gap.id})
     if row is None:
         return
-    gap, platform = _gap(row), row["platform"]
+    gap, platform = rows_as(OpenGap)(row), row["platform"]
     grown = gap.until > page.gap.until or gap.since < page.gap.since
     for verdict, n in page.found.items():
         if verdict == "answer" or not grown:  # the others are found again
@@ -179,15 +180,3 @@ def _parameters(platform: str, gap: Gap, returned: float) -> dict[str, Any]:
         "returned": returned,
         "newest": gap.newest,
     }
-
-
-def _gap(row: Row) -> OpenGap:
-    return OpenGap(
-        id=row["id"],
-        place=ConversationKey.parse(row["place"]),
-        since=row["since"],
-        until=row["until"],
-        returned=row["returned"],
-        newest=row["newest"],
-        cursor=row["cursor"],
-    )

@@ -8,6 +8,7 @@ from gateway.conversation import Author, ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.records import Grant, Request
 from gateway.store.units.audit import note
+from gateway.store.value_rows import rows_as
 
 
 def grant(
@@ -45,16 +46,7 @@ def grants(connection: Connection, thread: str) -> tuple[Grant, ...]:
         " ORDER BY granted_at, tool",
         {"thread": thread},
     )
-    return tuple(
-        Grant(
-            tool=row["tool"],
-            person=row["person"],
-            scope=row["scope"],
-            granted_by=row["granted_by"],
-            granted_at=row["granted_at"],
-        )
-        for row in rows
-    )
+    return tuple(map(rows_as(Grant), rows))
 
 
 def granted_to_all(

@@ -6,11 +6,12 @@ After a restore, and after the loss of commits, the platforms may hold what the 
 from __future__ import annotations
 
 from gateway.missed import CURSOR
-from gateway.store.connection import Connection, Row
+from gateway.store.connection import Connection
 from gateway.store.records import LossCause, StoreLoss
 from gateway.store.units.adapters import mark
 from gateway.store.units.audit import note_loss
 from gateway.store.units.rows import first, scalar
+from gateway.store.value_rows import rows_as
 
 _RESTORED = {"platform": "gateway", "name": "restored"}
 """The mark of a backup that took a store's place: the number of commits that were made in that."""
@@ -62,21 +63,15 @@ LOST_UNTIL = "(SELECT MAX(until) FROM losses)"
 
 def losses(connection: Connection) -> list[StoreLoss]:
     """All losses, the oldest first."""
-    return [_loss(row) for row in connection.fetch("SELECT * FROM losses ORDER BY id")]
+    return [*map(rows_as(StoreLoss), connection.fetch("SELECT * FROM losses ORDER BY id"))]
 
 
 def untold_loss(connection: Connection) -> StoreLoss | None:
     """The widest loss that the threads do not know of yet."""
     row = first(connection, "SELECT * FROM losses WHERE NOT told ORDER BY since, id")
-    return None if row is None else _loss(row)
+    return None if row is None else rows_as(StoreLoss)(row)
 
 
 def mark_told(connection: Connection) -> None:
     """Note that the threads with unfinished work know."""
     connection.execute("UPDATE losses SET told = TRUE WHERE NOT told")
-
-
-def _loss(row: Row) -> StoreLoss:
-    return StoreLoss(
-        cause=row["cause"], since=row["since"], until=row["until"], commits=row["commits"]
-    )

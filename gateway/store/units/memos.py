@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from gateway.conversation import Author
 from gateway.errors import LeaseLost
-from gateway.store.connection import Connection, Row
+from gateway.store.connection import Connection
 from gateway.store.records import Memo, MemoPlace
 from gateway.store.turn_records import Lease
 from gateway.store.units.rows import first, scalar
+from gateway.store.value_rows import rows_as
 
 _IN_PLACE = "team = :team AND scope = :scope AND key = :key"
 _INSERT = """
@@ -19,13 +22,13 @@ _INSERT = """
 def memos(connection: Connection, place: MemoPlace) -> list[Memo]:
     """Memos of a place, the oldest first."""
     query = f"SELECT * FROM memos WHERE {_IN_PLACE} ORDER BY id"
-    return [_memo(row) for row in connection.fetch(query, _place(place))]
+    return [*map(rows_as(Memo), connection.fetch(query, _place(place)))]
 
 
 def memos_of(connection: Connection, person: str) -> list[Memo]:
     """Memos written on the person's behalf, by any team, newest first."""
     query = "SELECT * FROM memos WHERE person = :person ORDER BY id DESC"
-    return [_memo(row) for row in connection.fetch(query, {"person": person})]
+    return [*map(rows_as(Memo), connection.fetch(query, {"person": person}))]
 
 
 def add_memo(
@@ -91,10 +94,5 @@ def _check_lease(connection: Connection, lease: Lease) -> None:
         raise LeaseLost(lease.thread)
 
 
-def _memo(row: Row) -> Memo:
-    names = ("id", "team", "scope", "person", "name", "text")
-    return Memo(**{name: row[name] for name in names})
-
-
 def _place(place: MemoPlace) -> dict[str, str]:
-    return {"team": place.team, "scope": place.scope, "key": place.key}
+    return asdict(place)

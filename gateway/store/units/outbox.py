@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
-
 from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.outbox import Delivery, OutboxRow
-from gateway.store.connection import Connection, Row
+from gateway.store.connection import Connection
 from gateway.store.units.rows import first, scalar
+from gateway.store.value_rows import Table, insert, rows_as
 
-_COLUMNS = tuple(field.name for field in fields(OutboxRow))
-_FLAGS = ("closed", "open", "unsure")
-_PUT = (
-    f"INSERT INTO outbox ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{c}' for c in _COLUMNS)})"
-    f" ON CONFLICT (key) DO UPDATE SET {', '.join(f'{c} = excluded.{c}' for c in _COLUMNS)}"
-)
-
+OUTBOX = Table("outbox", OutboxRow, key=["key"])
 
 _HERE = """
     SELECT last_seq FROM threads WHERE id = :thread
@@ -28,7 +21,7 @@ _HERE = """
 def put_part(connection: Connection, row: OutboxRow) -> None:
     """Write a row. Raises NotFound once its thread is gone."""
     _must_exist(connection, row.thread)
-    connection.execute(_PUT, asdict(row))
+    insert(connection, OUTBOX, row)
 
 
 def mark_delivered(connection: Connection, thread: str, seq: int) -> int:
@@ -106,7 +99,7 @@ def delivery(connection: Connection, thread: str) -> Delivery:
     return Delivery(
         told=known["told"] if known else 0,
         gone=known["gone"] if known else "",
-        rows=tuple(map(_outbox_row_of, rows)),
+        rows=tuple(map(rows_as(OutboxRow), rows)),
         last=last or 0,
         doubtful=known["doubtful"] if known else 0,
         doubtful_since=known["doubtful_since"] if known else 0.0,
@@ -127,13 +120,6 @@ def doubt(connection: Connection, since: float) -> None:
         " doubtful_since = excluded.doubtful_since",
         {"since": since},
     )
-
-
-def _outbox_row_of(row: Row) -> OutboxRow:
-    values = {name: row[name] for name in _COLUMNS}
-    for flag in _FLAGS:
-        values[flag] = bool(values[flag])
-    return OutboxRow(**values)
 
 
 def _must_exist(connection: Connection, thread: str) -> int:

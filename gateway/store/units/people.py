@@ -12,6 +12,7 @@ from gateway.store.records import PairedPerson
 from gateway.store.rulebook import CodeCheck
 from gateway.store.units.audit import note
 from gateway.store.units.rows import find_thread, listed
+from gateway.store.value_rows import rows_as
 
 MAX_TRIES = 5
 """Wrong codes after which those that wait are void."""
@@ -43,9 +44,7 @@ def names_of(connection: Connection, people: Collection[str]) -> dict[str, str]:
 def people(connection: Connection) -> list[PairedPerson]:
     """People who were let in with a code, the first ones first."""
     rows = connection.fetch("SELECT * FROM people ORDER BY paired_at, person")
-    return [
-        PairedPerson(id=row["person"], name=row["name"], paired_at=row["paired_at"]) for row in rows
-    ]
+    return [*map(rows_as(PairedPerson, id="person"), rows)]
 
 
 def add_code(connection: Connection, person: Author, code: PairingCode) -> None:

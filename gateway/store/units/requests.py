@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey
@@ -18,6 +16,7 @@ from gateway.store.units.events import add_events
 from gateway.store.units.grants import grant
 from gateway.store.units.known_texts import accept_meant
 from gateway.store.units.rows import REQUEST_COLUMNS, find_request, first, request_of
+from gateway.store.value_rows import Table, insert
 
 UNSHOWN = "closed: it could not be shown here"
 TOOL_CHANGED = "closed: the tool has changed since this was asked"
@@ -25,44 +24,18 @@ TOOL_CHANGED = "closed: the tool has changed since this was asked"
 REMIND_AFTER = (3600.0, 4 * 3600.0, 24 * 3600.0)
 """Seconds after which people are reminded of a request that is still open."""
 
-_ASK = """
-    INSERT INTO requests (id, engine_id, thread, turn, kind, agent, prompt, options, tool,
-     arguments, arguments_hash, call, approvers, always, below, diff, meant, quorum, created_at,
-     expires_at, due_at, taken)
-    VALUES (:id, :engine_id, :thread, :turn, :kind, :agent, :prompt, :options, :tool,
-     :arguments, :arguments_hash, :call, :approvers, :always, :below, :diff, :meant, :quorum,
-     :asked_at, :expires_at, :due_at, :taken)
-"""
+REQUESTS = Table(
+    "requests",
+    Request,
+    without=["asker", "supporters", "support_kinds", "awaited"],
+    columns={"asked_at": "created_at"},
+)
 
 
 def ask(connection: Connection, request: Request, now: float, *, shown: int = 0) -> None:
     """Note a new request; the event `shown` has the call's arguments."""
-    diff = request.diff
-    parameters: dict[str, Any] = {
-        "id": request.id,
-        "engine_id": request.engine_id,
-        "thread": request.thread,
-        "turn": request.turn,
-        "kind": request.kind,
-        "agent": json.dumps(request.agent),
-        "prompt": request.prompt,
-        "options": json.dumps(request.options),
-        "tool": request.tool,
-        "arguments": request.arguments,
-        "arguments_hash": request.arguments_hash,
-        "call": request.call,
-        "approvers": json.dumps(request.approvers),
-        "always": request.always,
-        "below": json.dumps(request.below),
-        "diff": json.dumps([diff.arguments, diff.lines, diff.note]) if diff else "",
-        "meant": request.meant,
-        "quorum": request.quorum,
-        "asked_at": request.asked_at,
-        "expires_at": request.expires_at,
-        "due_at": due(request.asked_at, 0, request.expires_at),
-        "taken": request.awaited,
-    }
-    connection.execute(_ASK, parameters)
+    due_at = due(request.asked_at, 0, request.expires_at)
+    insert(connection, REQUESTS, request, due_at=due_at, taken=request.awaited)
     note(
         connection, request, "asked", now, person="", agent="".join(request.agent[-1:]), shown=shown
     )

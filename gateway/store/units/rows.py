@@ -13,7 +13,7 @@ from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row
 from gateway.store.decisions import NewThread
 from gateway.store.records import CallRow, OpenMessage, Request, Thread
 from gateway.store.units.audit import note
-from gateway.values import ArgumentDiff
+from gateway.store.value_rows import rows_as
 
 OPEN_STATUSES = "('running', 'paused', 'waiting')"
 
@@ -144,25 +144,8 @@ class MessageRow(NamedTuple):
     edits: int | None
 
 
-def request_of(row: Row) -> Request:
-    """A row with REQUEST_COLUMNS."""
-    values = {name: row[name] for name in row.keys()}  # noqa: SIM118 (a Row iterates over its values)
-    values["agent"] = tuple(json.loads(values["agent"]))
-    values["options"] = tuple(json.loads(values["options"]))
-    values["approvers"] = tuple(json.loads(values["approvers"]))
-    values["always"] = bool(values["always"])
-    values["supporters"] = tuple(json.loads(values["supporters"]))
-    values["support_kinds"] = tuple(json.loads(values["support_kinds"]))
-    values["diff"] = _diff(values["diff"])
-    values["below"] = tuple((name, folder) for name, folder in json.loads(values["below"]))
-    return Request(**values)
-
-
-def _diff(text: str) -> ArgumentDiff | None:
-    if not text:
-        return None
-    arguments, lines, note = json.loads(text)
-    return ArgumentDiff(arguments=tuple(arguments), lines=lines, note=note)
+request_of = rows_as(Request, without=("awaited",))
+"""A row with REQUEST_COLUMNS."""
 
 
 def author_of(row: Row) -> Author:
@@ -183,16 +166,8 @@ def quotes_of(quotes: str) -> tuple[Quote, ...]:
     return () if quotes == "[]" else tuple(Quote(**quote) for quote in json.loads(quotes))
 
 
-def call_of(row: Row) -> CallRow:
-    """A row of tool_calls."""
-    return CallRow(
-        key=row["key"],
-        agent=tuple(json.loads(row["agent"])),
-        tool=row["tool"],
-        arguments_hash=row["arguments_hash"],
-        status=row["status"],
-        result=row["result"],
-    )
+call_of = rows_as(CallRow, without=("outcome",))
+"""A row of tool_calls."""
 
 
 def open_messages(connection: Connection, thread: str) -> tuple[OpenMessage, ...]:
@@ -200,10 +175,7 @@ def open_messages(connection: Connection, thread: str) -> tuple[OpenMessage, ...
     rows = connection.fetch(
         "SELECT * FROM open_messages WHERE thread = :thread ORDER BY rowid", {"thread": thread}
     )
-    return tuple(
-        OpenMessage(message=row["message"], turn=row["turn"], agent=row["agent"], text=row["text"])
-        for row in rows
-    )
+    return tuple(map(rows_as(OpenMessage), rows))
 
 
 def find_thread(connection: Connection, thread: str) -> Thread:

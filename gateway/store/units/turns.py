@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from gateway.store.units import requests as asked
 from gateway.store.units.damage import mend_thread
 from gateway.store.units.events import add_events, untold
 from gateway.store.units.rows import fence, first
+from gateway.store.value_rows import Table, insert
 
 
 class _TurnStatus(NamedTuple):
@@ -46,6 +46,8 @@ _STANDS = """
 """
 """A turn that runs, for who holds its lease."""
 
+OPEN_MESSAGES = Table("open_messages", OpenMessage, key=["thread", "message"])
+CALLS = Table("tool_calls", CallRow, without=["outcome"])
 _WRITE_CALL = """
     INSERT INTO tool_calls (key, thread, turn, agent, tool, arguments_hash, status, result,
      started_at, finished_at)
@@ -112,7 +114,7 @@ def _keep_shown(
 ) -> None:
     """Keep the text of growing messages, and drop finished ones."""
     for message in record.shown:
-        _show(connection, thread, message)
+        insert(connection, OPEN_MESSAGES, message, thread=thread)
     if stands.shown or record.shown:
         connection.many(
             "DELETE FROM open_messages WHERE thread = :thread AND message = :message",
@@ -148,21 +150,6 @@ def add_checkpoint(connection: Connection, lease: Lease, checkpoint: Checkpoint)
         )
 
 
-def _show(connection: Connection, thread: str, message: OpenMessage) -> None:
-    connection.execute(
-        "INSERT INTO open_messages (thread, message, turn, agent, text)"
-        " VALUES (:thread, :message, :turn, :agent, :text)"
-        " ON CONFLICT (thread, message) DO UPDATE SET text = excluded.text, turn = excluded.turn",
-        {
-            "thread": thread,
-            "message": message.message,
-            "turn": message.turn,
-            "agent": message.agent,
-            "text": message.text,
-        },
-    )
-
-
 def _write_calls(
     connection: Connection, lease: Lease, record: TurnUpdate, stands: _TurnStatus, now: float
 ) -> None:
@@ -184,14 +171,9 @@ def _write_call(connection: Connection, lease: Lease, call: CallRow, now: float)
     connection.execute(
         _WRITE_CALL,
         {
-            "key": call.key,
+            **CALLS.row(call),
             "thread": lease.thread,
             "turn": lease.turn,
-            "agent": json.dumps(call.agent),
-            "tool": call.tool,
-            "arguments_hash": call.arguments_hash,
-            "status": call.status,
-            "result": call.result,
             "now": now,
             "ended": now if call.status in ("finished", "settled", "unknown") else None,
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 
 from gateway.base.calendar import Scope
 from gateway.store.connection import Connection, Row
@@ -48,22 +49,8 @@ _ADD = f"""
 def add(connection: Connection, lease: Lease, uses: Collection[ModelUse], at: float) -> None:
     """Add to what the lease's turn has used."""
     for use in uses:
-        connection.execute(
-            _ADD,
-            {
-                "thread": lease.thread,
-                "turn": lease.turn,
-                "model": use.model,
-                "person": use.person,
-                "team": use.team,
-                "workspace": use.workspace,
-                "prompt_tokens": use.prompt_tokens,
-                "completion_tokens": use.completion_tokens,
-                "estimated": use.estimated,
-                "cost": use.cost,
-                "at": at,
-            },
-        )
+        where = {"thread": lease.thread, "turn": lease.turn, "at": at}
+        connection.execute(_ADD, {**asdict(use), **where})
 
 
 def count_anew(connection: Connection, thread: str, turn: str, retry: int) -> None:
