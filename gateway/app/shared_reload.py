@@ -134,15 +134,13 @@ class SharedReloader(Reloader):
 
     async def _verdict(self, reload: str, refusal: str) -> Reload | None:
         """Vote for a reload, or against it; its verdict."""
-        reason, has_voted = REDACTION.all(refusal)[:LONGEST_REASON], False
+        reason, found = REDACTION.all(refusal)[:LONGEST_REASON], None
         while True:
             try:
-                if not has_voted:
-                    await self._store.vote(reload, self._gateway.boot, reason)
-                has_voted = True
-                found = await self._store.reload_state(reload)
-                if found and found.state == "open" and (not found.missing or found.age > SECONDS):
-                    found = await self._store.settle_reload(reload, SECONDS)
+                if found is None or not found.missing or found.age > SECONDS:
+                    found = await self._store.vote(reload, self._gateway.boot, reason, SECONDS)
+                else:
+                    found = await self._store.reload_state(reload)
                 if found is None or found.state != "open":
                     return found
             except GatewayError as error:  # it may have been taken: only the verdict ends this

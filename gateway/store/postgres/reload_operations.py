@@ -63,7 +63,6 @@ class ReloadOperations(NodeOperations):
             connection.execute(_CLOSE, {})
             connection.execute(_FORGET, {"seconds": REMEMBERED})
             connection.execute(_PROPOSE, asdict(proposal))
-            connection.execute(_VOTE, {"id": proposal.id, "boot": proposal.proposer, "refusal": ""})
             return ""
 
         return await self.write(unit, alone=True)
@@ -72,24 +71,21 @@ class ReloadOperations(NodeOperations):
         """A reload, or the last one; None if it is forgotten."""
         return await self.read(lambda connection: _found(connection, reload))
 
-    async def vote(self, reload: str, boot: str, refusal: str) -> None:
-        """Vote for a reload, or against it with a reason."""
-        vote = {"id": reload, "boot": boot, "refusal": refusal}
-        await self.write(lambda connection: connection.execute(_VOTE, vote))
-
     async def use_config(self, boot: str, digest: str) -> None:
         """Note that a node uses the config of this digest."""
         used = {"boot": boot, "digest": digest}
         await self.write(lambda connection: connection.execute(_USE, used))
 
-    async def settle_reload(self, reload: str, seconds: float) -> Reload | None:
-        """Decide on a reload if its votes, or its age, allow that.
+    async def vote(self, reload: str, boot: str, refusal: str, seconds: float) -> Reload | None:
+        """Vote for a reload, or against it; decide if that is possible.
 
-        No node joins meanwhile: those that live have all agreed if it goes.
+        That is with the last vote, or after so many seconds. No node joins meanwhile: those that
+        live have all agreed if it goes.
         """
         now = self.clock()
 
         def unit(connection: PostgresConnection) -> Reload | None:
+            connection.execute(_VOTE, {"id": reload, "boot": boot, "refusal": refusal})
             found = _found(connection, reload)
             overdue = found is not None and found.age >= seconds
             if found is None or found.state != "open" or (found.missing and not overdue):

@@ -648,8 +648,8 @@ async def test_after_a_reload_all_take_lanes_and_who_comes_with_the_old_one_does
     )
     assert await three["a1"].propose_reload(reload, 15) == ""
     for boot in ("b2", "c3"):
-        await three[boot].vote("r", boot, "")
-    settled = await three["a1"].settle_reload("r", 15)
+        await three[boot].vote("r", boot, "", 15)
+    settled = await three["a1"].vote("r", "a1", "", 15)
     assert settled is not None
     assert settled.state == "go"
     assert await takers(three) == ["a1", "b2", "c3"]
@@ -665,9 +665,9 @@ async def test_after_a_reload_all_take_lanes_and_who_comes_with_the_old_one_does
 async def test_a_reload_that_changes_nothing_changes_no_lane(three, dry):
     reload = Reload(id="r", digest="new", proposer="a1", source="config.toml", changes="", dry=dry)
     await three["a1"].propose_reload(reload, 15)
-    await three["b2"].vote("r", "b2", "")
-    await three["c3"].vote("r", "c3", "" if dry else "not me")
-    await three["a1"].settle_reload("r", 15)
+    await three["b2"].vote("r", "b2", "", 15)
+    await three["c3"].vote("r", "c3", "" if dry else "not me", 15)
+    await three["a1"].vote("r", "a1", "", 15)
     assert await takers(three) == ["a1", "b2"]
 
 
