@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
@@ -59,25 +59,16 @@ def find_changes(
     StoreUnwritable.
     """
     with opened(folder) as root:
-        walk = _Walk(limits)
+        walk = _Walk(root, known, since, limits, spool)
         walk.look(root, "", 1)
-        chosen = _within_limits(walk, known, limits)
-        entries: dict[str, Entry] = {}
-        for path, found in sorted(chosen.items()):
-            entry = _entry(root, path, found, known.get(path), since, walk, spool)
-            if entry is not None:
-                entries[path] = entry
+        entries = dict(walk.entries())
     return FolderDiff(
         entries=entries,
-        put={path: each for path, each in entries.items() if _differs(each, known.get(path))},
+        put={path: each for path, each in entries.items() if each != known.get(path)},
         removed=tuple(path for path in known if path not in entries),
         left_out=walk.left_out,
         spool=spool,
     )
-
-
-def _differs(entry: Entry, known: Entry | None) -> bool:
-    return entry is not known and entry != known
 
 
 def nothing_left(known: Mapping[str, Entry], spool: Spool) -> FolderDiff:
@@ -88,12 +79,19 @@ def nothing_left(known: Mapping[str, Entry], spool: Spool) -> FolderDiff:
 class _Walk:
     """Entries below a folder, with what of them is left out."""
 
-    def __init__(self, limits: Database) -> None:
-        self.longest = int(limits.file_mb * MB)
-        self.found: dict[str, os.stat_result] = {}
-        self.targets: dict[str, bytes] = {}
-        self.left_out: dict[str, str] = {}
+    def __init__(
+        self, root: int, known: Mapping[str, Entry], since: int, limits: Database, spool: Spool
+    ) -> None:
+        self._root = root
+        self._known = known
+        self._since = since
+        self._spool = spool
+        self._limits = limits
+        self._longest = int(limits.file_mb * MB)
+        self._found: dict[str, os.stat_result] = {}
+        self._targets: dict[str, bytes] = {}
         self._seen = 0
+        self.left_out: dict[str, str] = {}
 
     def look(self, place: int, below: str, depth: int) -> None:
         """Look through an open folder, and those in it."""
@@ -118,14 +116,14 @@ class _Walk:
             self.left_out[path] = reason
             return
         if stat.S_ISLNK(found.st_mode):
-            self.targets[path] = os.fsencode(os.readlink(name, dir_fd=place))
+            self._targets[path] = os.fsencode(os.readlink(name, dir_fd=place))
         elif stat.S_ISDIR(found.st_mode):
             inner = os.open(name, FOLDER, dir_fd=place)
             try:
                 self.look(inner, f"{path}/", depth + 1)
             finally:
                 os.close(inner)
-        self.found[path] = found
+        self._found[path] = found
 
     def _unfit(self, path: str, found: os.stat_result, depth: int) -> str:
         """The reason why an entry can't be stored, or ""."""
@@ -141,62 +139,57 @@ class _Walk:
             return f"it lies below {DEPTH} folders" if depth > DEPTH else ""
         if stat.S_ISREG(found.st_mode) and found.st_nlink != 1:
             return "it has a second name"
-        return _too_large(self.longest) if found.st_size > self.longest else ""
+        return self._too_large() if found.st_size > self._longest else ""
 
+    def entries(self) -> Iterator[tuple[str, Entry]]:
+        """Entries within the folder's limit: stored ones first, then small ones."""
+        left, limit = int(self._limits.work_mb * MB), f"{self._limits.work_mb:g} MB"
+        chosen: dict[str, os.stat_result] = {}
+        for path, found in sorted(
+            self._found.items(),
+            key=lambda each: (each[0] not in self._known, each[1].st_size, each[0]),
+        ):
+            size = found.st_size if stat.S_ISREG(found.st_mode) else 0
+            if size > left:
+                self.left_out[path] = f"the folder is larger than {limit}"
+                continue
+            left -= size
+            chosen[path] = found
+        for path, found in sorted(chosen.items()):
+            if (entry := self._entry(path, found)) is not None:
+                yield path, entry
 
-def _within_limits(
-    walk: _Walk, known: Mapping[str, Entry], limits: Database
-) -> dict[str, os.stat_result]:
-    """Entries within the folder's limit: stored ones first, then small ones."""
-    left = int(limits.work_mb * MB)
-    chosen: dict[str, os.stat_result] = {}
-    for path, found in sorted(
-        walk.found.items(), key=lambda each: (each[0] not in known, each[1].st_size, each[0])
-    ):
-        size = found.st_size if stat.S_ISREG(found.st_mode) else 0
-        if size > left:
-            walk.left_out[path] = f"the folder is larger than {limits.work_mb:g} MB"
-            continue
-        left -= size
-        chosen[path] = found
-    return chosen
+    def _entry(self, path: str, found: os.stat_result) -> Entry | None:
+        mode = stat.S_IFMT(found.st_mode) | (found.st_mode & 0o777)
+        if stat.S_ISDIR(mode):
+            return Entry(mode=mode)
+        if stat.S_ISLNK(mode):
+            target = self._targets[path]
+            return Entry(mode=mode, size=len(target), sha256=self._spool.take(target))
+        known = self._known.get(path)
+        if known is not None and _is_as_known(found, known, self._since):
+            return known if known.mode == mode else replace(known, mode=mode)
+        return self._read(path, mode)
 
+    def _read(self, path: str, mode: int) -> Entry | None:
+        """The entry of a file, spooled; None if it can't be."""
+        try:
+            with file_to_read(self._root, path) as file:
+                changed = os.fstat(file).st_mtime_ns
+                data = whole(file, self._longest)
+        except FileNotFoundError:
+            return None
+        except ContentTooLarge:
+            self.left_out[path] = self._too_large()
+        except OSError as error:
+            self.left_out[path] = _unreadable(error)
+        else:
+            sha256 = self._spool.take(data)
+            return Entry(mode=mode, size=len(data), changed=changed, sha256=sha256)
+        return None
 
-def _entry(
-    root: int,
-    path: str,
-    found: os.stat_result,
-    known: Entry | None,
-    since: int,
-    walk: _Walk,
-    spool: Spool,
-) -> Entry | None:
-    mode = stat.S_IFMT(found.st_mode) | (found.st_mode & 0o777)
-    if stat.S_ISDIR(mode):
-        return Entry(mode=mode)
-    if stat.S_ISLNK(mode):
-        target = walk.targets[path]
-        return Entry(mode=mode, size=len(target), sha256=spool.take(target))
-    if known is not None and _is_as_known(found, known, since):
-        return known if known.mode == mode else replace(known, mode=mode)
-    return _read(root, path, mode, walk, spool)
-
-
-def _read(root: int, path: str, mode: int, walk: _Walk, spool: Spool) -> Entry | None:
-    """The entry of a file, spooled; None if it can't be."""
-    try:
-        with file_to_read(root, path) as file:
-            changed = os.fstat(file).st_mtime_ns
-            data = whole(file, walk.longest)
-    except FileNotFoundError:
-        pass
-    except ContentTooLarge:
-        walk.left_out[path] = _too_large(walk.longest)
-    except OSError as error:
-        walk.left_out[path] = _unreadable(error)
-    else:
-        return Entry(mode=mode, size=len(data), changed=changed, sha256=spool.take(data))
-    return None
+    def _too_large(self) -> str:
+        return f"it is larger than {self._limits.file_mb:g} MB"
 
 
 def _is_as_known(found: os.stat_result, known: Entry, since: int) -> bool:
@@ -207,10 +200,6 @@ def _is_as_known(found: os.stat_result, known: Entry, since: int) -> bool:
         and found.st_mtime_ns == known.changed
         and found.st_ctime_ns < since
     )
-
-
-def _too_large(longest: int) -> str:
-    return f"it is larger than {longest / MB:g} MB"
 
 
 def _unreadable(error: OSError) -> str:
