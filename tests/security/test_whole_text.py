@@ -71,11 +71,9 @@ ROWS = {
     "gateway/render/arguments.py": SHAPE,
     "gateway/sessions/signals.py": OWN,
     "gateway/store/copying.py": OWN,
-    "gateway/store/postgres/copying.py": OWN,
     "gateway/store/postgres/jobs.py": OWN,
     "gateway/store/postgres/work_note.py": OWN,
     "gateway/store/product.py": OWN,
-    "gateway/store/sqlite/copying.py": OWN,
     "gateway/store/tokens.py": OWN,
     "gateway/store/units/damage.py": SHAPE,
     "gateway/store/units/files.py": OWN,
@@ -83,6 +81,7 @@ ROWS = {
     "gateway/store/units/rows.py": OWN,
     "gateway/store/units/search_index.py": OWN,
     "gateway/store/units/threads.py": OWN,
+    "gateway/store/value_rows.py": OWN,
     "adapters/discord/connection/event_queue.py": INTAKE,
     "adapters/discord/connection/rest.py": INTAKE,
     "adapters/discord/connection/shard_state.py": OWN,
@@ -95,7 +94,6 @@ ROWS = {
     "adapters/slack/outbound/text.py": "counts units of UTF-16",
     "adapters/slack/simulator": FAKE,
     "adapters/terminal/history.py": OWN,
-    "adapters/terminal/text.py": SHAPE,
 }
 
 
