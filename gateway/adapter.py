@@ -26,11 +26,11 @@ from gateway.conversation import (
     InboundMessage,
     MessageAwaitingFiles,
     MissingFile,
-    RecentMessage,
 )
 from gateway.errors import GatewayError
+from gateway.history import Backfill, PlatformHistory, Said
 from gateway.interactions import FormOpening, FormSpec
-from gateway.missed import Gap, KnownPlace, MissedRules, MissedVerdict, OpenGap, ReadPage
+from gateway.missed import MissedRules
 from gateway.rates import RateLimit, SharedRate
 from gateway.surface import TextSurface
 from gateway.values import value
@@ -222,15 +222,6 @@ class AdapterHost(Protocol):
         """
         ...
 
-    async def accept_missed(self, messages: Sequence[InboundMessage]) -> Sequence[Receipt]:
-        """Take messages that were written while Parley was away, all or none.
-
-        They are given in the order of writing, and each is taken for itself, as `accept` does. No
-        turn begins before the last of them is stored, so that one turn takes those of one author
-        in a row.
-        """
-        ...
-
     async def bring_files(
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
     ) -> None:
@@ -255,22 +246,12 @@ class AdapterHost(Protocol):
         """
         ...
 
-    async def recent_messages(
-        self, platform: str, workspace: str, since: float
-    ) -> list[RecentMessage]:
-        """The newest messages of a workspace's threads that were used since then."""
-        ...
-
     async def conversations(self, platform: str, *, limit: int) -> list[ConversationKey]:
         """A platform's conversations among the `limit` threads used last, newest first."""
         ...
 
     async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
         """The conversation's current thread; None if it is unknown."""
-        ...
-
-    async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
-        """True if an unmuted conversation was muted at this place."""
         ...
 
     async def rename_thread(self, thread: str, title: str) -> None:
@@ -322,59 +303,13 @@ class AdapterHost(Protocol):
         """
         ...
 
+    def backfill(self, history: PlatformHistory[Said]) -> Backfill:
+        """What was missed on a platform, read by its history until nothing is left."""
+        ...
+
     @property
     def missed(self) -> MissedRules:
         """The ages up to which missed messages are answered or offered."""
-        ...
-
-    async def missed_verdict(self, gap: OpenGap, at: float, *, now: float) -> MissedVerdict:
-        """The fate of a missed message, by its age at the return.
-
-        `at`: when it was said. What was said after all returns that are known has the age that it
-        has `now`. Nothing is too old by a clock that is doubted, and nobody answers unasked what
-        may have been answered before the store lost it.
-        """
-        ...
-
-    async def add_gaps(self, platform: str, gaps: Sequence[Gap], marks: Mapping[str, str]) -> None:
-        """Add gaps to the work list and set the platform's marks.
-
-        Both in one step: so what was not known at a mark is in the list once the mark has moved. A
-        gap of a place that is in the list is merged with what is not begun of it.
-        """
-        ...
-
-    async def open_gaps(
-        self, platform: str, workspace: str, *, threads: bool = False, limit: int = 20
-    ) -> list[OpenGap]:
-        """The gaps to read next, the newest first.
-
-        Those of places without a root, or those of `threads`.
-        """
-        ...
-
-    async def finish_page(self, page: ReadPage) -> None:
-        """Go on behind a page that was read, or close its gap.
-
-        Does nothing for a gap that is gone. To be called once everything on the page was accepted
-        or offered: a page that was not finished is read again after a crash.
-        """
-        ...
-
-    async def known_channels(self, platform: str, workspace: str) -> list[KnownPlace]:
-        """The channels of a workspace in which there are threads.
-
-        `used` is 0 for those that were not used lately.
-        """
-        ...
-
-    async def known_threads(
-        self, place: ConversationKey, *, before: str, limit: int
-    ) -> list[KnownPlace]:
-        """Threads of a channel with roots below `before`, the greatest first.
-
-        All of them if that is "".
-        """
         ...
 
     async def probe(self) -> None:

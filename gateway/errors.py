@@ -115,6 +115,10 @@ class StoreFull(GatewayError):
         super().__init__("The disk is full; nothing was stored. Free some space and try again.")
 
 
+UNSTORED = (StoreError, StoreFull)
+"""Errors of a store that takes nothing now."""
+
+
 class Unstorable(GatewayError):
     """The store has no place for a value, now or later."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from dataclasses import replace
 from functools import wraps
@@ -23,6 +23,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from gateway.access.authority import Access, Denial, Judgement, awaited, judge
 from gateway.access.pairing import TypedCode
 from gateway.adapter import DeadEndOutcome, IgnoredReason, Tokens
+from gateway.backfill.work_list import WorkList
 from gateway.base.clock import ClockTrust, steadily
 from gateway.base.metrics import Metrics
 from gateway.base.version import parley_version
@@ -51,6 +52,7 @@ from gateway.conversation import (
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayClosed, GatewayError, NodeCutOff, NotFound
 from gateway.events import SessionEvent
+from gateway.history import PlatformHistory, Said
 from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
 from gateway.inbound.forms import form_of
 from gateway.inbound.intake import Intake
@@ -58,7 +60,7 @@ from gateway.inbound.model_choice import agent_models, choices_of
 from gateway.inbound.origins import check_own, check_team
 from gateway.inbound.receipts import attachment_of, log_receipt, receipt_of
 from gateway.interactions import Click, FormOpening, FormSpec
-from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
+from gateway.missed import MissedRules
 from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.rates import RateLimit, SharedRate
 from gateway.registry import TeamSource
@@ -122,8 +124,6 @@ class Gateway:
         self._using = using = ActiveSettings(teams, access, limits, serves=bool(platforms))
         self._clock = clock
         trust = self._trust = ClockTrust(clock, steady)
-        self._back: dict[str, float] = {}
-        """When platforms were last connected to again, as their gaps tell."""
         self._boot = new_id()
         self._platforms = tuple(sorted(platforms))
         self._bus = LocalBus(self._share, elsewhere=isinstance(store, SupportsNodes))
@@ -184,9 +184,13 @@ class Gateway:
         self._work = AsyncExitStack()
         self._open = False
 
-    def _has_others(self) -> bool:
+    @property
+    def has_others(self) -> bool:
         """True while other nodes serve the same store."""
         return not self._nodes.alone
+
+    def _has_others(self) -> bool:
+        return self.has_others
 
     async def _draw_shares(self, queries: Sequence[ShareQuery]) -> Sequence[BudgetShare]:
         return await self._store.draw_shares(self._boot, queries)
@@ -525,48 +529,26 @@ class Gateway:
         return self._using.access.operator_name
 
     thread_at = _stored(SessionStore.thread_at)
-    recent_messages = _stored(SessionStore.recent_messages)
     awaited_files = _stored(SessionStore.awaiting)
     known_keys = _stored(SessionStore.accepted_keys)
     rate = _stored(SessionStore.rate)
     marks = _stored(SessionStore.marks)
     mark = _stored(SessionStore.mark)
-    known_channels = _stored(SessionStore.known_channels)
-    known_threads = _stored(SessionStore.known_threads)
     probe = _stored(SessionStore.probe)
+
+    def backfill(self, history: PlatformHistory[Said]) -> WorkList[Said]:
+        """What was missed on a platform, read by its history until nothing is left."""
+        return WorkList(self, history)
+
+    @property
+    def dates_hold(self) -> bool:
+        """True unless the clock is doubted."""
+        return self._trust.holds()
 
     @property
     def missed(self) -> MissedRules:
         """The ages up to which missed messages are answered or offered."""
         return self._using.limits.missed
-
-    async def add_gaps(self, platform: str, gaps: Sequence[Gap], marks: Mapping[str, str]) -> None:
-        """Add gaps to the work list and set the platform's marks."""
-        if gaps:
-            self._back[platform] = max(gap.until for gap in gaps)
-        await self._store.add_gaps(platform, gaps, marks)
-
-    async def missed_verdict(self, gap: OpenGap, at: float, *, now: float) -> MissedVerdict:
-        """The fate of an unknown message of a gap."""
-        back = self._back.get(gap.place.platform, now)
-        match verdict := gap.verdict(at, self.missed, back=back if at <= back else now):
-            case "answer":
-                return "offer" if await self.may_be_answered(at) else verdict
-            case "offer":
-                return verdict
-            case "too_old":
-                return verdict if self._trust.holds() else "offer"
-
-    async def open_gaps(
-        self, platform: str, workspace: str, *, threads: bool = False, limit: int = 20
-    ) -> list[OpenGap]:
-        """The gaps to read next, the newest first."""
-        return await self._store.open_gaps(platform, workspace, threads=threads, limit=limit)
-
-    async def finish_page(self, page: ReadPage) -> None:
-        """Go on behind a page that was read, or close its gap."""
-        await self._store.finish_page(page)
-        self.vitals.missed.update(page.found)
 
     async def may_be_answered(self, at: float) -> bool:
         """True if an unknown message of this time may have been answered.

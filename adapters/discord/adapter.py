@@ -35,7 +35,7 @@ from adapters.discord.inbound.files import Files
 from adapters.discord.inbound.interactions import InteractionHandler
 from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.missed_edits import MissedEdits
-from adapters.discord.inbound.missed_messages import MissedMessages
+from adapters.discord.inbound.missed_messages import DiscordHistory
 from adapters.discord.inbound.parse_interactions import parse_interaction
 from adapters.discord.inbound.parse_messages import (
     ParsedMessage,
@@ -181,20 +181,23 @@ class _Bot:
             offer=self.on_failure,
         )
         self._handler = MessageHandler(host, context)
-        missed = MissedMessages(
+        archives = ArchivedThreads(rest)
+        history = DiscordHistory(
             host,
             context,
             self._handler,
+            archives,
             self._me_known,
             lambda channel: self._events.lock(channel),
         )
-        self._catch_up = CatchUp(host, missed, ArchivedThreads(rest), clock, self._hears_all)
-        self._missed_edits = MissedEdits(rest, host, self._handler)
+        self._backfill = history.backfill
+        self._catch_up = CatchUp(self._backfill, archives, clock)
+        self._missed_edits = MissedEdits(rest, host, self._backfill, self._handler)
         self._interactions = InteractionHandler(
             host,
             context,
             self._handler,
-            missed,
+            history,
             ask=config.ask,
             threads=config.threads,
         )
@@ -224,8 +227,8 @@ class _Bot:
                 self._host,
                 self,
                 self._events,
+                self._backfill,
                 self._count,
-                account=self._config.account,
                 bot=bot,
                 now=self._clock,
             )

@@ -21,13 +21,11 @@ from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.socket_mode import Sockets
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.catch_up import LEASE, CatchUp
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.files import Files
 from adapters.slack.inbound.handler import InboundHandler, place_in
 from adapters.slack.inbound.history import History
-from adapters.slack.inbound.missed_messages import UNSTORED, MissedMessages
-from adapters.slack.inbound.missed_pages import MissedPages
+from adapters.slack.inbound.missed_pages import Reading, SlackHistory
 from adapters.slack.inbound.read_rates import ReadRates
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.outbound.direct_messages import DirectMessages
@@ -38,16 +36,20 @@ from gateway.base.clock import Clock, WallClock
 from gateway.base.describe import describe
 from gateway.base.http_port import Page
 from gateway.conversation import ConversationKey
-from gateway.errors import GatewayError, causes
+from gateway.errors import UNSTORED, GatewayError, causes
+from gateway.history import Redelivery
 from gateway.surface import PlatformUnreachable
 
 LOG = logging.getLogger("adapters.slack")
 
-MARK_EVERY = 30.0
-LOOKS = 6
-"""Looks in that time whether the process stood still: it may do so again at any moment."""
-FROZEN = 20.0
-"""Seconds by which such a look may be late: after more, it stood still meanwhile."""
+LOOK_EVERY = 30.0
+"""Seconds between two looks for files that a node has left."""
+REDELIVERY = Redelivery(given_up=300.0, whole=380.0)
+"""Slack tries at once, a minute later, and once more after five minutes, at the soonest counted
+from the first try: https://docs.slack.dev/apis/events-api/ and
+https://github.com/vercel/chat/issues/666. After 380 s each of these tries was made, whatever they
+are counted from.
+"""
 MINUTE = 60.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
@@ -139,24 +141,12 @@ class _Service:
     ) -> None:
         self._config = config
         self._host = host
-        self._lease = LEASE.format(config.account)
         self._clients = clients
         self._surface = surface
         self._installs = installs
         self._group = group
         self._clock = clock
         self._fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._catch_up_lock = asyncio.Lock()
-        self._unnoted = 0
-        """Connections whose gap before is not noted yet: no mark moves beyond it."""
-        self._catches_up = True
-        """This node looks for what was missed, as far as it knows."""
-        self._failed_at: float | None = None
-        """Since when something may have been missed of which no gap is noted yet."""
-        self._whole_from = clock.time()
-        """Since when there was no gap."""
-        self._open_gaps = 0
-        """Minutes that are under way of which Slack leaves events out."""
         calls = Calls(clients)
         rates = ReadRates(calls, clock)
         history = History(rates)
@@ -164,11 +154,11 @@ class _Service:
         files = Files(calls, config, lambda: host.largest_file)
         self._fetching = AwaitedFiles(host, config.account, files.fetch_awaited, self.start_task)
         replies = Replies(calls, config, drafts.commands, dead_ends)
-        missed = MissedMessages(host, calls, drafts, history, self._fetching, replies, clock)
-        pages = MissedPages(host, rates, missed, clock)
-        self._catch_up = CatchUp(host, clients, pages, self.start_task, clock)
+        reading = Reading(host, rates, drafts, history, self._fetching, replies)
+        self._backfill = SlackHistory(reading, clock).backfill
+        self._pauses = self._backfill.pauses(REDELIVERY)
         self._handler = InboundHandler(
-            host, calls, config, drafts, missed, self._fetching, replies, service=self
+            host, calls, config, drafts, self._backfill, self._fetching, replies, service=self
         )
         self._app = bolt_app(clients, self._handle, host.count_ignored)
         self._sockets = self._make_sockets()
@@ -183,9 +173,11 @@ class _Service:
                 await stack.enter_async_context(listening(*self._config.listens_at, self._pages()))
             if self._sockets is None:
                 self._heartbeat()
-                self._start_catch_up()
+                self._pauses.connected()
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._mark(), name="slack mark")
+                group.create_task(self._pauses.run(self._is_open), name="slack pauses")
+                group.create_task(self._backfill.run(), name="slack catch-up")
+                group.create_task(self._look(), name="slack files")
                 group.create_task(_fail_with(self._fatal), name="slack end")
                 if self._sockets is not None:
                     group.create_task(self._sockets.run(), name="slack sockets")
@@ -212,7 +204,7 @@ class _Service:
             self._config.app_token.get_secret_value(),
             self._clients.new_client,
             heard=self._heartbeat,
-            connected=self._start_catch_up,
+            connected=self._pauses.connected,
             changed=self._note_connection,
         )
 
@@ -238,7 +230,7 @@ class _Service:
             return await self._handler.handle(body, me)
         except UNSTORED:
             # Of when it was written: this may have been Slack's last try.
-            self._note_failure(place_in(body, me)[1] or None)
+            self._pauses.failed(place_in(body, me)[1] or None)
             raise
         except TimeoutError:
             # Slack waits no longer; whoever notes it may wait for the store.
@@ -258,18 +250,14 @@ class _Service:
         if not place.channel:
             return
         try:
-            await self._catch_up.note_lost(place, at)
+            await self._pauses.note_lost(place, at)
         except GatewayError as error:
             LOG.warning("a message that failed was not noted: %s", error)
-            self._note_failure(at)
+            self._pauses.failed(at)
 
     async def offer(self, place: ConversationKey, at: float) -> None:
         """Have a thread read from a time on, to offer an answer."""
-        await self._catch_up.note_lost(place, at)
-
-    def _note_failure(self, at: float | None = None) -> None:
-        times = (at, self._failed_at, self._clock.time())
-        self._failed_at = min(time for time in times if time is not None)
+        await self._pauses.note_lost(place, at)
 
     def start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""
@@ -281,86 +269,30 @@ class _Service:
 
     def _note_connection(self, is_open: bool) -> None:
         if not is_open:
-            self._catch_up.cut_at = self._clock.time()
+            self._pauses.cut()
         self._host.connection(self._config.account, is_open=is_open)
 
-    def _start_catch_up(self) -> None:
-        self._whole_from = self._clock.time()
-        self._unnoted += 1
-        self.start_task(self._catch_up_now(), "slack catch-up")
+    def _is_open(self) -> bool:
+        return self._sockets is None or self._sockets.open_count > 0
 
-    async def _catch_up_now(self) -> None:
-        """Note what may have been missed, and look for it."""
-        async with self._catch_up_lock:
-            failed_at, self._failed_at = self._failed_at, None
-            try:
-                self._catches_up = await self._host.hold(self._lease)
-                # While another node looks, it has Slack's events, but for those that failed here.
-                if self._catches_up or failed_at is not None:
-                    await self._catch_up.note_pause(failed_at)
-            except UNSTORED:
-                self._note_failure(failed_at)
-                raise
-            finally:
-                self._unnoted -= 1
-        self._catch_up.work()
-
-    async def _mark(self) -> None:
-        """Set the marks now and then while the app is connected.
-
-        If something was not stored meanwhile, or the process stood still, catch up instead: Slack
-        may have given up delivering it.
-        """
-        now = self._clock.time()
+    async def _look(self) -> None:
+        """Look now and then for files that a node has left."""
         while True:
-            for _ in range(LOOKS):
-                looked = now
-                await asyncio.sleep(MARK_EVERY / LOOKS)
-                now = self._clock.time()
-                if now - looked > MARK_EVERY / LOOKS + FROZEN:
-                    self._note_failure(looked)
-                    break
-            connected = self._sockets is None or self._sockets.open_count > 0
+            await asyncio.sleep(LOOK_EVERY)
             if self._sockets is None:
                 self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything
-            if not connected or self._unnoted or self._open_gaps:
-                continue
-            try:
-                if self._failed_at is not None or await self._may_begin_to_look():
-                    self._start_catch_up()
-                    continue
-                self._catch_up.work()  # should an error have ended it
-                if self._catches_up:
-                    await self._fetching.look()  # a node that is gone may have left some
-                if not self._unnoted:  # it may have been cut, and connected again
-                    await self._catch_up.mark(self._whole_from)
-            except GatewayError as error:
-                LOG.warning("%s", error)
-                self._note_failure()
-
-    async def _may_begin_to_look(self) -> bool:
-        """True if the node that looked for what was missed is gone."""
-        return not self._catches_up and await self._host.hold(self._lease)
+            if self._pauses.looks:
+                await _log_errors(self._fetching.look(), "slack files")
 
     def note_title(self, key: ConversationKey, title: str) -> None:
         """Note the title that somebody gave a thread in Slack."""
         self._surface.note_title(key, title)
 
-    async def note_gap(self, team: str, since: float) -> None:
+    async def leave_out(self, team: str, since: float) -> None:
         """Catch up after the minute for which Slack drops events."""
         LOG.warning("too many events in %s: Slack drops a minute of them", team)
         self._host.remark(self._config.account, f"too many events in {team}: it drops some")
-        await self._catch_up.move_back(since)
-        self._open_gaps += 1
-        self.start_task(self._end_gap(since + MINUTE), "slack left out")
-
-    async def _end_gap(self, end: float) -> None:
-        try:
-            await asyncio.sleep(max(0.0, end - self._clock.time()))
-        finally:
-            self._open_gaps -= 1
-        self._note_failure(end - MINUTE)
-        self._start_catch_up()
+        await self._pauses.leave_out(since, since + MINUTE)
 
     def _installed(self, install: Installation) -> None:
         self._clients.add(install.workspace(install.id), install.token)

@@ -1,4 +1,4 @@
-"""Memories of refusals in the adapters, with owners and ends.
+"""Memories of refusals in the adapters and in backfill, with owners and ends.
 
 A refusal of one call is no property of a place. Whatever is kept of one beyond its call is
 found here by the syntax tree, and has a row.
@@ -50,6 +50,13 @@ class Row(NamedTuple):
 
 
 REMEMBERED: dict[Memory, Row] = {
+    ("backfill/offers.py", "_posted"): Row(
+        "thread", "at once: a card that is not there offers nothing"
+    ),
+    ("backfill/offers.py", "_seen"): Row("thread", "its gap is read"),
+    ("backfill/pauses.py", "_failed_at"): Row("store", "the next pause is noted"),
+    ("backfill/work_list.py", "_failures"): Row("channel", "its page is read"),
+    ("backfill/work_list.py", "_not_before"): Row("channel", "a minute at most, a new gap"),
     ("awaited_files.py", "_begun"): Row("message", "its file has come, or is given up"),
     ("dead_ends.py", "_told"): Row("person", "an hour, for who takes no direct messages"),
     ("known_places.py", "_told"): Row("store", "at once: what was not stored is not noted"),
@@ -64,13 +71,9 @@ REMEMBERED: dict[Memory, Row] = {
         "thread", "an event, a refused call"
     ),
     ("discord/inbound/author_lookup.py", "_known"): Row("person", "five minutes"),
-    ("discord/inbound/catch_up.py", "_failures"): Row("channel", "its page is read"),
-    ("discord/inbound/catch_up.py", "_not_before"): Row("channel", "a minute at most, a new gap"),
-    ("discord/inbound/missed_messages.py", "_offered"): Row("thread", "its gap is read"),
     ("discord/outbound/surface.py", "_targets"): Row("thread", "at once: it is looked up anew"),
     ("discord/outbound/webhooks.py", "_known"): Row("channel", "at once: a gone one is forgotten"),
     ("discord/outbound/webhooks.py", "_refused"): Row("channel", "an hour, by the code"),
-    ("slack/adapter.py", "_failed_at"): Row("store", "the next catching up is noted"),
     ("slack/connection/web_api.py", "_lost"): Row("workspace", "another token"),
     ("slack/inbound/author_lookup.py", "_members"): Row(
         "workspace", "five minutes, of Slack's refusals"
@@ -79,9 +82,6 @@ REMEMBERED: dict[Memory, Row] = {
         "channel", "five minutes, of final refusals"
     ),
     ("slack/inbound/author_lookup.py", "_people"): Row("person", "five minutes"),
-    ("slack/inbound/missed_messages.py", "_cards"): Row(
-        "thread", "at once: a card that is not there offers nothing"
-    ),
     ("slack/inbound/place_names.py", "_asked"): Row("channel", "a day; a minute if it may change"),
     ("slack/inbound/read_rates.py", "calls"): Row("rate limit", "the next refusal"),
     ("slack/inbound/read_rates.py", "closed"): Row("rate limit", "Slack's seconds"),
@@ -101,6 +101,8 @@ REMEMBERED: dict[Memory, Row] = {
     ("slack/outbound/token_bucket.py", "_tokens"): Row("rate limit", "they grow again"),
 }
 NO_REFUSALS: dict[str, set[str]] = {
+    "backfill/pauses.py": {"_whole_from", "_woken"},
+    "backfill/work_list.py": {"_busy", "_changed", "back"},
     "discord/adapter.py": {"_servers_unknown"},
     "discord/connection/connection.py": {
         *("_heard_at", "_opened_at", "_was_opened", "client", "tells_all"),
@@ -109,13 +111,12 @@ NO_REFUSALS: dict[str, set[str]] = {
     "discord/connection/rate_limits.py": {"_busy", "_queue", "_tickets", "limit", "streams"},
     "discord/connection/shard_session.py": {"_leaving", "ws"},
     "discord/connection/shards.py": {"_connected", "_held", "_newest", "_open"},
-    "discord/inbound/archived_threads.py": {"told"},
-    "discord/inbound/catch_up.py": {"_busy", "_changed", "_inherited"},
+    "discord/inbound/archived_threads.py": {"_inherited", "told"},
+    "discord/inbound/messages.py": {"_participates"},
     "discord/outbound/surface.py": {"_busy", "_dead_ends", "_typing", "_webhooks"},
     "discord/outbound/webhooks.py": {"_sent"},
     "slack/connection/socket_mode.py": {"_live", "auto_reconnect_enabled", "closed", "wss_uri"},
     "slack/connection/web_api.py": {"_session"},
-    "slack/inbound/catch_up.py": {"_working"},
     "slack/inbound/handler.py": {"_accepted"},
     "slack/inbound/read_rates.py": {"counted", "last", "seen"},
     "slack/outbound/message_streams.py": {"_messages", "channel", "marked", "ts"},
@@ -258,11 +259,13 @@ def _swallows(function: Function) -> bool:
 
 
 def modules() -> dict[str, ast.Module]:
-    return {
+    found = {
         str(path.relative_to(ROOT)): ast.parse(path.read_text())
         for path in sorted(ROOT.rglob("*.py"))
         if PLAYED.isdisjoint(path.parts)
     }
+    backfill = (ROOT.parent / "gateway" / "backfill").glob("*.py")
+    return found | {f"backfill/{path.name}": ast.parse(path.read_text()) for path in backfill}
 
 
 def test_each_memory_of_a_refusal_says_whose_it_is_and_when_it_is_forgotten() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from gateway.backfill.work_list import WorkList
 from gateway.client import Receipt
 from gateway.conversation import InboundMessage
 from gateway.gateway import Gateway
+from gateway.history import Backfill, PlatformHistory
 
 
 class HeldCatchUp:
@@ -22,6 +24,11 @@ class HeldCatchUp:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._gateway, name)
+
+    def backfill(self, history: PlatformHistory[Any]) -> Backfill:
+        """Read what was missed with this host."""
+        host: Any = self
+        return WorkList(host, history)
 
     async def accept_missed(self, messages: Sequence[InboundMessage]) -> Sequence[Receipt]:
         """Let it happen, then take the messages."""

@@ -22,6 +22,7 @@ from gateway.adapter import AdapterHost
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.base.describe import describe
 from gateway.errors import GatewayClosed, GatewayError, NodeCutOff, StoreTaken
+from gateway.history import Backfill
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -82,9 +83,9 @@ class Shards:
         host: AdapterHost,
         holder: ShardHolder,
         states: ShardStates,
+        backfill: Backfill,
         shards: int,
         *,
-        account: str,
         bot: str,
         now: Callable[[], float],
         clock: Clock | None = None,
@@ -92,8 +93,9 @@ class Shards:
         self._host = host
         self._holder = holder
         self._states = states
+        self._backfill = backfill
         self._shards = shards
-        self._account = account
+        self._account = backfill.account
         self._bot = bot
         self._now = now
         self._clock = clock or WallClock()
@@ -107,8 +109,7 @@ class Shards:
     @property
     def clients(self) -> Sequence[ShardClient]:
         """The clients of the shards that this node holds."""
-        found = [each.client for each in self._held.values()]
-        return [each for each in found if each is not None]
+        return [found for each in self._held.values() if (found := each.client) is not None]
 
     @property
     def hears_all(self) -> bool:
@@ -167,9 +168,8 @@ class Shards:
             async with asyncio.timeout(ASK_SECONDS):
                 return await self._host.hold(lease)
         except (GatewayError, TimeoutError) as error:
-            LOG.log(
-                logging.WARNING if held else logging.DEBUG, "lease %r: %s", lease, describe(error)
-            )
+            level = logging.WARNING if held else logging.DEBUG
+            LOG.log(level, "lease %r: %s", lease, describe(error))
             return held and not isinstance(error, LOST)
 
     async def _connect(self, shard: int, lease: str) -> None:
@@ -243,8 +243,7 @@ class Shards:
         if state == stored:
             return stored
         try:
-            marks = state.marks(shard, self._shards, self._bot)
-            await self._host.add_gaps(self._account, (), marks)
+            await self._backfill.note((), state.marks(shard, self._shards, self._bot))
         except GatewayError as error:
             LOG.warning("could not store the state of shard %s: %s", shard, error)
             return stored

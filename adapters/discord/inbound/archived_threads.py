@@ -6,7 +6,7 @@ Discord's connection tells of active ones alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import monotonic
@@ -14,9 +14,11 @@ from typing import Any, cast
 
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import Channel, sent_at
-from adapters.discord.inbound.missed_messages import place_of
+from adapters.discord.inbound.parse_messages import ParsedMessage
 from gateway.conversation import ConversationKey
-from gateway.missed import Gap, OpenGap, ReadPage
+from gateway.history import Page
+from gateway.missed import Gap, OpenGap
+from gateway.surface import RateLimited
 
 PARENTS = frozenset({0, 5, 15, 16})
 """Discord's types of channels that have threads or posts."""
@@ -28,6 +30,15 @@ PRIVATE = "private"
 
 LATE = 60.0
 """Seconds for which Discord may tell of a thread's waking after a list without it."""
+
+
+UNTOLD = 60.0
+"""Seconds for which an archive is not listed if Discord does not tell of its channel's threads."""
+
+
+def place_of(account: str, channel: str) -> ConversationKey:
+    """The work list's name for a channel or thread."""
+    return ConversationKey(platform=account, channel=channel)
 
 
 def has_threads(channel: Channel) -> bool:
@@ -139,12 +150,48 @@ class ArchivedThreads:
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
+        self.account = rest.account
+        self.woken = WokenThreads(rest.account)
+        self._inherited: dict[int, str] = {}
+        """Archives that an earlier process has not listed, and their channels: once they are
+        listed, no gap in the store says which active threads may have left them.
+        """
+        self._untold_until = 0.0
 
-    async def read(self, gap: OpenGap) -> ReadPage:
+    def inherit(self, found: Sequence[OpenGap]) -> None:
+        """Know the archives that an earlier process has not listed."""
+        self.woken.inherit(found)
+        self._inherited = {gap.id: gap.place.channel for gap in found}
+        self._untold_until = monotonic() + UNTOLD
+
+    def tell(self, channels: Sequence[Channel]) -> None:
+        """Know active threads whose gaps are stored, and of which channels."""
+        self.woken.tell(channels)
+        told = {channel.id for channel in channels}
+        self._inherited = {id_: of for id_, of in self._inherited.items() if of not in told}
+
+    def wait_for_none(self) -> None:
+        """Know that no connection tells of its servers anew."""
+        self._untold_until = 0.0
+
+    async def read(self, gap: OpenGap) -> Page[ParsedMessage]:
         """Read a page of the archive. Raises the errors of calls.
 
         Threads in which something was said are further gaps.
         """
+        if gap.id in self._inherited and (wait := self._untold_until - monotonic()) > 0:
+            raise RateLimited(wait)
+        try:
+            page = await self._list(gap)
+        except ApiError as error:
+            if error.unreadable:
+                self.woken.end(gap.place.channel, (), gap.until)
+            raise
+        whole = gap.until if page.cursor is None else 0.0
+        self.woken.end(gap.place.channel, [place.channel for place in page.further], whole)
+        return page
+
+    async def _list(self, gap: OpenGap) -> Page[ParsedMessage]:
         kind, _, before = gap.cursor.partition(" ")
         private = kind == PRIVATE
         try:
@@ -155,16 +202,12 @@ class ArchivedThreads:
             page = {"threads": [], "has_more": False}
         threads = cast("list[Mapping[str, Any]]", page["threads"])
         further = {
-            place_of(self._rest.account, str(each["id"])): at
+            place_of(self.account, str(each["id"])): at
             for each in threads
             if (at := sent_at(str(each.get("last_message_id") or 0))) >= gap.since
         }
-        return ReadPage(
-            gap=gap,
-            cursor=_cursor(threads, gap.since, more=bool(page["has_more"]), private=private),
-            newest=gap.newest,
-            further=further,
-        )
+        cursor = _cursor(threads, gap.since, more=bool(page["has_more"]), private=private)
+        return Page(cursor=cursor, further=further)
 
     async def _page(self, channel: str, before: str, *, private: bool) -> Mapping[str, Any]:
         which = "users/@me/threads/archived/private" if private else "threads/archived/public"

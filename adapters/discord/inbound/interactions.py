@@ -14,7 +14,7 @@ from adapters.discord.conversations.threads import POINTER
 from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply
 from adapters.discord.inbound.messages import MessageHandler
-from adapters.discord.inbound.missed_messages import MissedMessages, MissedRange
+from adapters.discord.inbound.missed_messages import DiscordHistory
 from adapters.discord.inbound.parse_interactions import Acted, MessageCommand
 from adapters.discord.inbound.parse_messages import (
     ParsedMessage,
@@ -39,6 +39,7 @@ from gateway.visible import VisibleContent, headline
 LOG = logging.getLogger("adapters.discord")
 
 UNKNOWN = "This question no longer exists."
+GONE = "That message no longer exists."
 NOT_ACCEPTED = "This was not accepted."
 STOPPING = "The team is stopping."
 DEFAULT_QUESTION = "What do you think of this message?"
@@ -67,7 +68,7 @@ class InteractionHandler:
         host: AdapterHost,
         context: InboundContext,
         handler: MessageHandler,
-        missed: MissedMessages,
+        history: DiscordHistory,
         *,
         ask: str,
         threads: Threads,
@@ -75,7 +76,7 @@ class InteractionHandler:
         self._host = host
         self._context = context
         self._handler = handler
-        self._missed = missed
+        self._history = history
         self._replies = InteractionReplies(context.rest)
         self._ask = ask
         self._threads = threads
@@ -201,7 +202,8 @@ class InteractionHandler:
             case FormOpening() as opening:
                 await replies.show_form(event, self._open_form(acted, opening))
             case AnswerNow(first=first):
-                await replies.reply_privately(event, self._answer_missed(acted, first, me))
+                answering = self._answer_missed(acted, first)
+                await replies.reply_privately(event, answering, update=True)
             case Rating():  # no message of ours has a button for one
                 await replies.reply_now(event, UNKNOWN)
             case answer:
@@ -234,11 +236,16 @@ class InteractionHandler:
             at=sent_at(event.id),
         )
 
-    async def _answer_missed(self, acted: Acted, first: str, me: BotIdentity) -> str:
+    async def _answer_missed(self, acted: Acted, first: str) -> str:
+        """Have answered what a button offers; the reply, "" if the button says it."""
         event = acted.event
+        card = await self._history.card(event.channel, event.guild, first, acted.message)
+        if card is None or card.key is None:
+            return GONE
         author = await self._context.people.author(event.sender, event.guild)
-        gap = MissedRange(event.channel, event.guild, first, acted.message, sent_at(event.id))
-        return await self._missed.answer(gap, author, me)
+        direct, at = not event.guild, sent_at(event.id)
+        message = InboundMessage(key=card.key, author=author, direct=direct, at=at)
+        return await self._history.backfill.answer(card, message)
 
     async def _find_conversation(
         self, event: InteractionEvent, root: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from math import inf
@@ -69,18 +69,18 @@ class MessageHandler:
         parsed: ParsedMessage,
         me: BotIdentity,
         *,
-        begun: Collection[ConversationKey] = (),
+        joined: bool = False,
     ) -> InboundMessage | None:
         """The message if it is for the team. Raises GatewayError.
 
-        `begun` are conversations that messages before it are going to begin.
+        `joined`: messages before it are going to begin its conversation.
         """
         bare = is_bare(parsed, me)
         if bare and not (parsed.mentioned or (parsed.content.stickers and not parsed.guild)):
             return None
         key, in_thread = await self.find_conversation(parsed)
         author = await self._context.people.author(parsed.sender, parsed.guild)
-        going_on = (in_thread and key in begun) or await self._is_participant(
+        going_on = (in_thread and joined) or await self._is_participant(
             parsed, key, me, in_thread=in_thread
         )
         only_answers = False
@@ -131,35 +131,29 @@ class MessageHandler:
         self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
     ) -> Receipt:
         """Hand in a message."""
-        message = _or_help(await self._with_history(message, parsed, me))
-        self._note_place(message, parsed)
+        message = await self.complete(message, parsed, me, first=True)
         receipt = await self.accept(message)
         if receipt.outcome == "offered":
             await self._context.offer(parsed.channel, sent_at(parsed.id))
         await self._reply(receipt, message, parsed)
         return receipt
 
-    async def submit_missed(
-        self, missed: Sequence[tuple[InboundMessage, ParsedMessage]], me: BotIdentity
-    ) -> Sequence[Receipt]:
-        """Hand in messages that were missed, in the order of writing."""
-        messages: list[InboundMessage] = []
-        begun: set[ConversationKey] = set()
-        for message, parsed in missed:
-            first = message.key not in begun
-            known = await self._with_history(message, parsed, me) if first else message
-            messages.append(_or_help(known))
-            if first:
-                self._note_place(message, parsed)
-            if message.may_write:  # the next ones come after it, so it is no history of theirs
-                begun.add(message.key)
-        receipts = await self._host.accept_missed(messages)
-        if any(message.awaited for message in messages):
+    async def complete(
+        self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity, *, first: bool
+    ) -> InboundMessage:
+        """The whole message; the `first` one of a thread has its history."""
+        if not first:
+            return _or_help(message)
+        self._note_place(message, parsed)
+        return _or_help(await self._with_history(message, parsed, me))
+
+    async def tell(self, message: InboundMessage, parsed: ParsedMessage, receipt: Receipt) -> None:
+        """Note what was taken, and reply to its author."""
+        if message.awaited:
             await self._context.fetching.look()
-        for message, receipt in zip(messages, receipts, strict=True):
-            await self._note_receipt(message, receipt)
-        await self._reply_once_each(missed, receipts)
-        return receipts
+        await self._note_receipt(message, receipt)
+        with tolerated(LOG, "reply to a message"):
+            await self._reply(receipt, message, parsed)
 
     def _note_place(self, message: InboundMessage, parsed: ParsedMessage) -> None:
         """Note where a conversation stands that may begin with this message."""
@@ -380,21 +374,6 @@ class MessageHandler:
             return True
         self._refused_at.put(where, now)
         return False
-
-    async def _reply_once_each(
-        self,
-        missed: Sequence[tuple[InboundMessage, ParsedMessage]],
-        receipts: Sequence[Receipt],
-    ) -> None:
-        """Reply to missed messages, to each person the same thing once."""
-        said: set[tuple[ConversationKey, str, str]] = set()
-        for (message, parsed), receipt in zip(missed, receipts, strict=True):
-            reply = (message.key, message.author.id, receipt.reply)
-            if reply in said:
-                continue
-            said.add(reply)
-            with tolerated(LOG, "reply to a missed message"):
-                await self._reply(receipt, message, parsed)
 
     async def _reply(
         self, receipt: Receipt, message: InboundMessage, parsed: ParsedMessage

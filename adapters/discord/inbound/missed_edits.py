@@ -13,6 +13,7 @@ from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.parse_messages import parse_message
 from gateway.adapter import AdapterHost
 from gateway.conversation import RecentMessage
+from gateway.history import Backfill
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -28,8 +29,11 @@ Payload = Mapping[str, Any]
 class MissedEdits:
     """Compares the messages accepted lately with those on Discord."""
 
-    def __init__(self, rest: Rest, host: AdapterHost, handler: MessageHandler) -> None:
+    def __init__(
+        self, rest: Rest, host: AdapterHost, backfill: Backfill, handler: MessageHandler
+    ) -> None:
         self._rest = rest
+        self._backfill = backfill
         self._host = host
         self._handler = handler
 
@@ -52,7 +56,7 @@ class MissedEdits:
 
     async def _recent_messages(self, guild: str, since: float) -> list[RecentMessage]:
         """Recent messages, except those known to be deleted."""
-        found = await self._host.recent_messages(self._rest.account, guild, since - KNOWN_FOR)
+        found = await self._backfill.recent_messages(guild, since - KNOWN_FOR)
         gone = {recent.key.dedupe("delete", recent.message_id): recent for recent in found}
         known = await self._host.known_keys(gone)
         return [recent for key, recent in gone.items() if key not in known]

@@ -1,41 +1,37 @@
-"""Messages of a gap: answered if recent, else offered below a button.
-
-An answer out of the blue, hours later, helps nobody.
-"""
+"""Discord's history: pages of channels, and buttons below missed messages."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import math
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 from adapters.discord.connection.message_body import Message
-from adapters.discord.connection.rest import ApiError, Rest
-from adapters.discord.connection.values import BotIdentity, Channel, sent_at, snowflake
+from adapters.discord.connection.rest import UNKNOWN_CHANNEL, ApiError
+from adapters.discord.connection.values import (
+    BotIdentity,
+    Channel,
+    Payload,
+    sent_at,
+    snowflake,
+)
 from adapters.discord.custom_ids import custom_id
+from adapters.discord.inbound.archived_threads import ArchivedThreads, place_of
 from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.parse_messages import ParsedMessage, parse_message
 from adapters.discord.read_message import read_buttons
-from adapters.tolerated import tolerated
-from gateway.adapter import NOT_ALLOWED, AdapterHost, AuthError
+from gateway.adapter import AdapterHost
+from gateway.base.clock import WallClock
 from gateway.client import Receipt
-from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.errors import GatewayError, NotFound
+from gateway.conversation import ConversationKey, InboundMessage
+from gateway.errors import GatewayError
+from gateway.history import Found, Offer, OfferCard, Page, PlatformHistory
 from gateway.interactions import Button
-from gateway.missed import (
-    BEFORE_LOSS,
-    MissedOutcome,
-    MissedVerdict,
-    OpenGap,
-    ReadPage,
-    outcome_of,
-)
-from gateway.surface import CallRejected
+from gateway.missed import OpenGap
+from gateway.surface import PlatformUnreachable
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -43,265 +39,200 @@ PAGE = 100
 MARGIN = 60.0
 """Seconds by which Discord's clock may differ from ours."""
 DIRECT = 1
+FORBIDDEN = 403
 
-MISSED = "I was offline and missed this."
-GONE = "That message no longer exists."
-NOTHING = "There is nothing left to answer."
-ONE_ANSWERED = "I am answering now."
-MORE = "I could not read all of it. Click again for the rest."
-
-Missed: TypeAlias = tuple[InboundMessage, ParsedMessage]
-Offer: TypeAlias = tuple[str, int, float]
-"""A conversation, and the messages that a button answers: from its first to before its own."""
+UNREADABLE = "after a pause, channel {channel} can't be read: {why}"
 
 
-def place_of(account: str, channel: str) -> ConversationKey:
-    """The work list's name for a channel or thread."""
-    return ConversationKey(platform=account, channel=channel)
+class DiscordClock(WallClock):
+    """The machine's timers, with the time at Discord."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+
+    def time(self) -> float:
+        """The time there."""
+        return self._now()
 
 
-@dataclass(frozen=True, slots=True)
-class MissedRange:
-    """Missed messages of a channel, from `first` to before `end`.
-
-    Somebody asked for their answers `at` this time.
-    """
-
-    channel: str
-    guild: str
-    first: str
-    end: str
-    at: float
-
-
-class MissedMessages:
-    """Reads gaps page by page.
+class DiscordHistory(PlatformHistory[ParsedMessage]):
+    """Discord's history.
 
     `me` gives the bot in a server, and raises the errors of calls. What happens in a channel
     meanwhile waits under its `lock`, so that an edit finds its message.
     """
+
+    at_once = 4
+    """Each place counts in a bucket of its own."""
 
     def __init__(
         self,
         host: AdapterHost,
         context: InboundContext,
         handler: MessageHandler,
+        archives: ArchivedThreads,
         me: Callable[[str], Awaitable[BotIdentity]],
         lock: Callable[[str], asyncio.Lock],
     ) -> None:
+        super().__init__(context.rest.account, DiscordClock(context.clock))
         self._host = host
         self._context = context
-        self._rest: Rest = context.rest
+        self._rest = context.rest
         self._handler = handler
+        self._archives = archives
         self._me = me
         self._lock = lock
-        self._offered: dict[int, list[Offer]] = {}
+        self.backfill = host.backfill(self)
+        """What reads it."""
         self._began = context.clock()  # what an earlier process posted may be used, and lost
 
-    @property
-    def account(self) -> str:
-        """The bot's name in [adapters]."""
-        return self._rest.account
+    @asynccontextmanager
+    async def reading(self, place: ConversationKey) -> AsyncGenerator[None]:
+        """Let what happens in a channel wait; its archive is none."""
+        async with self._lock(f"{place.channel}{place.root}"):
+            yield
 
-    async def read(self, gap: OpenGap) -> ReadPage:
-        """Hand in a page's messages, or offer to. Raises GatewayError.
+    async def read_page(self, gap: OpenGap) -> Page[ParsedMessage]:
+        """Read a page of a channel or an archive; nothing of a channel that is gone."""
+        try:
+            return await (self._archives.read(gap) if gap.place.root else self._channel_page(gap))
+        except ApiError as error:
+            if error.code == UNKNOWN_CHANNEL:
+                return Page()
+            if error.unreadable:
+                raise
+            told = UNREADABLE.format(channel=gap.place.channel, why=error)
+            self._host.remark(self.account, told)
+            raise PlatformUnreachable(str(error)) from error
 
-        A thread is read to its present end: what was said there lately was for nobody, if the
-        mention that begins its conversation is only found now.
+    async def _channel_page(self, gap: OpenGap) -> Page[ParsedMessage]:
+        """A thread is read to its present end.
+
+        What was said there lately was for nobody, if the mention that begins its conversation is
+        only found now.
         """
         channel = await self._channel(gap.place.channel)
         served = [channel.id, channel.parent]
-        if channel.guild and not self._host.serves(self._rest.account, channel.guild, served):
-            return ReadPage(gap=gap, cursor=None)
-        me = await self._me(channel.guild)
+        if channel.guild and not self._host.serves(self.account, channel.guild, served):
+            return Page()
         after = int(gap.cursor) if gap.cursor else snowflake(gap.since)
-        async with self._lock(channel.id):
-            page = await self._page(channel.id, after)
-            inside = page if channel.is_thread else _before(page, gap.until + MARGIN)
-            missed, untaken = await self._sort(gap, parse_page(inside, channel.guild, me), me)
-            found = _counts(missed) + Counter[MissedOutcome]({"refused": untaken})
-            if answered := missed["answer"]:
-                LOG.info("answering %s missed messages of %s", len(answered), channel.id)
-                found.update(_outcomes(await self._handler.submit_missed(answered, me)))
-        await self._offer(gap, channel, missed["offer"], me)
-        if len(page) < PAGE or len(inside) < len(page):
-            self._offered.pop(gap.id, None)
-            return ReadPage(gap=gap, cursor=None, found=found)
-        return ReadPage(gap=gap, cursor=str(page[-1]["id"]), newest=gap.newest, found=found)
+        end = None if channel.is_thread else snowflake(gap.until + MARGIN)
+        return await self._page(channel, after, end)
 
     async def _channel(self, channel: str) -> Channel:
         if channel in self._context.targets.direct:
             return Channel(id=channel, type=DIRECT)
         return await self._context.channels.get(channel)
 
-    async def _page(self, channel: str, after: int) -> list[Mapping[str, Any]]:
+    async def _messages(self, channel: str, after: int) -> list[Payload]:
         """The next messages, in the order of writing."""
         query = {"after": str(after), "limit": str(PAGE)}
-        page = await self._rest.call("GET", f"/channels/{channel}/messages", query=query)
+        page = await self._rest.call("GET", _messages(channel), query=query)
         return sorted(page, key=lambda message: int(message["id"]))
 
-    async def _sort(
-        self, gap: OpenGap, parsed: Iterable[ParsedMessage], me: BotIdentity
-    ) -> tuple[dict[MissedVerdict, list[Missed]], int]:
-        """The messages of a page for each verdict; commands are left out.
+    async def _page(self, channel: Channel, after: int, end: int | None) -> Page[ParsedMessage]:
+        """A page up to an end."""
+        page = await self._messages(channel.id, after)
+        inside = [each for each in page if end is None or int(each["id"]) <= end]
+        more = len(page) == PAGE and len(inside) == len(page)
+        said = await self._found(inside, channel.guild)
+        return Page(said=said, cursor=str(page[-1]["id"]) if more else None)
 
-        Also the number of those of which Discord refuses to tell what is needed.
-        """
-        missed: dict[MissedVerdict, list[Missed]] = {"answer": [], "offer": [], "too_old": []}
-        prepared, untaken = await self._prepare_all(parsed, me)
-        for message, each in prepared:
-            if self._host.is_command(message.text) or await self._is_muted(message):
-                continue
-            now, at = self._context.clock(), sent_at(each.id)
-            missed[await self._host.missed_verdict(gap, at, now=now)].append((message, each))
-        return missed, untaken
+    async def _found(self, page: Iterable[Payload], guild: str) -> list[Found[ParsedMessage]]:
+        me = await self._me(guild)
+        return [
+            Found(key=key, id=parsed.id, at=sent_at(parsed.id), said=parsed)
+            for parsed in parse_page(page, guild, me)
+            for key, _ in [await self._handler.find_conversation(parsed)]
+        ]
 
-    async def _is_muted(self, message: InboundMessage) -> bool:
-        """True if a mute, now or then, keeps it from the team."""
-        thread = await self._host.thread_at(message.key)
-        if thread is None or message.mentioned:
-            return False
-        if not thread.is_for_team(mentioned=False):
-            return True
-        return await self._host.was_muted(message.key, message.order_key)
+    async def prepare(self, found: Found[ParsedMessage], *, joined: bool) -> InboundMessage | None:
+        """The message with the ruling on it, if it is for the team."""
+        me = await self._me(found.said.guild)
+        return await self._handler.prepare(found.said, me, joined=joined)
 
-    async def _prepare_all(
-        self, parsed: Iterable[ParsedMessage], me: BotIdentity
-    ) -> tuple[list[Missed], int]:
-        """Messages meant for the team that were not taken yet.
+    async def complete(
+        self, message: InboundMessage, said: ParsedMessage, *, first: bool
+    ) -> InboundMessage:
+        """The whole message, with its thread before the `first` one."""
+        me = await self._me(said.guild)
+        return await self._handler.complete(message, said, me, first=first)
 
-        Also the number of those of which Discord refuses to tell what is needed.
-        """
-        found: list[Missed] = []
-        untaken = 0
-        begun: set[ConversationKey] = set()
-        for each in await self._handler.not_taken(list(parsed)):
-            try:
-                message = await self._handler.prepare(each, me, begun=begun)
-            except (CallRejected, NotFound) as error:
-                LOG.error("could not take missed message %s: %s", each.id, error)  # noqa: TRY400 (the text says it all)
-                untaken += 1
-            else:
-                if message is not None:
-                    found.append((message, each))
-                    if message.may_write:
-                        begun.add(message.key)
-        return found, untaken
+    async def tell(self, message: InboundMessage, said: ParsedMessage, receipt: Receipt) -> None:
+        """Note what was taken, and reply to its author."""
+        await self._handler.tell(message, said, receipt)
 
-    async def _offer(
-        self, gap: OpenGap, channel: Channel, missed: Sequence[Missed], me: BotIdentity
-    ) -> None:
-        """Post a button below missed messages that none answers yet."""
-        for message, parsed in missed:
-            if not message.may_write:
-                continue
-            if gap.id not in self._offered:
-                self._offered[gap.id] = await self._offers(gap, channel, me)
-            key, at, offered = str(message.key), int(parsed.id), self._offered[gap.id]
-            if not any(at == of or (key == to and of < at < end) for to, of, end in offered):
-                offered.append((key, at, await self._post_offer(parsed)))
+    # --- buttons ---
 
-    async def _offers(self, gap: OpenGap, channel: Channel, me: BotIdentity) -> list[Offer]:
+    async def cards(self, gap: OpenGap) -> Sequence[OfferCard]:
         """The buttons since the return, also of a killed process."""
-        found: list[Offer] = []
-        after = snowflake(gap.returned - MARGIN)
+        channel = await self._channel(gap.place.channel)
+        me, after = await self._me(channel.guild), snowflake(gap.returned - MARGIN)
+        found = list[OfferCard]()
         while True:
-            page = await self._page(channel.id, after)
+            page = await self._messages(channel.id, after)
             for card in page:
                 if first := _missed_first(card, me):
-                    below, key = card.get("referenced_message"), ""
-                    for parsed in parse_page([below] if below else [], channel.guild, me):
-                        key = str((await self._handler.find_conversation(parsed))[0])
-                    found.append((key, int(first), int(card["id"])))
+                    below = card.get("referenced_message")
+                    said = await self._found([below] if below else [], channel.guild)
+                    key = said[0].key if said else None
+                    id_ = str(card["id"])
+                    found.append(OfferCard(place=gap.place, id=id_, first=first, key=key))
             if len(page) < PAGE:
                 return found
             after = int(page[-1]["id"])
 
-    async def _post_offer(self, first: ParsedMessage) -> float:
-        """Post the button; its id, or infinity where that is refused."""
-        offer = Message(content=MISSED, components=(_button(first.id, "Answer now"),))
+    async def offer(self, offer: Offer, text: str) -> str:
+        """Post a button below the first message that it answers."""
+        channel = await self._channel(offer.place.channel)
+        if channel.is_thread:
+            await self._context.targets.locked.check(channel.id)
+        card = Message(content=text, components=(_button(offer.first, "Answer now"),))
+        nonce = f"{offer.first}m{self._began % 1e4:.0f}"
+        body = card.body(nonce=nonce, below=offer.first)
+        return str((await self._rest.call("POST", _messages(channel.id), json=body))["id"])
+
+    async def card(self, channel: str, guild: str, first: str, id_: str) -> OfferCard | None:
+        """A button that was clicked; None if the first message is gone."""
         try:
-            if (await self._handler.find_conversation(first))[1]:
-                await self._context.targets.locked.check(first.channel)
-            card = await self._rest.call(
-                "POST",
-                f"/channels/{first.channel}/messages",
-                json=offer.body(nonce=f"{first.id}m{self._began % 1e4:.0f}", below=first.id),
-            )
-        except CallRejected as error:
-            LOG.info("could not offer an answer to missed messages: %s", error)
-            return math.inf
-        return int(card["id"])
-
-    async def answer(self, gap: MissedRange, author: Author, me: BotIdentity) -> str:
-        """Hand in missed messages for an allowed author; the reply to them."""
-        key = await self._key_of_first(gap, me)
-        if key is None:
-            return GONE
-        clicked = InboundMessage(key=key, author=author, direct=not gap.guild)
-        if not await self._host.may(clicked):
-            return NOT_ALLOWED
-        accepted, after, whole = 0, int(gap.first) - 1, False
-        while not whole:
-            try:
-                page = await self._page(gap.channel, after)
-            except GatewayError as error:
-                if isinstance(error, AuthError) or not accepted:
-                    raise
-                LOG.info("could not read all of channel %s: %s", gap.channel, error)
-                return f"{_answering(accepted)} {MORE}"
-            inside = [each for each in page if int(each["id"]) < int(gap.end)]
-            found = await self._take(gap, key, list(parse_page(inside, gap.guild, me)), me)
-            if found["offer"]:
-                return BEFORE_LOSS
-            accepted += found["answer"]
-            whole = len(page) < PAGE or len(inside) < len(page)
-            after = int(page[-1]["id"]) if page else after
-        await self._settle(gap)
-        return _answering(accepted)
-
-    async def _settle(self, gap: MissedRange) -> None:
-        """Let the used button say so."""
-        components = (_button(gap.first, "Answered", disabled=True),)
-        path = f"/channels/{gap.channel}/messages/{gap.end}"
-        with tolerated(LOG, "settle a used button"):
-            body = Message(content=MISSED, components=components).body()
-            await self._rest.call("PATCH", path, json=body)
-
-    async def _key_of_first(self, gap: MissedRange, me: BotIdentity) -> ConversationKey | None:
-        """The conversation of the first message; None if that is gone."""
-        try:
-            first = await self._rest.call("GET", f"/channels/{gap.channel}/messages/{gap.first}")
+            said = await self._rest.call("GET", f"{_messages(channel)}/{first}")
         except ApiError:
             return None
-        for parsed in parse_page([first], gap.guild, me):
-            return (await self._handler.find_conversation(parsed))[0]
+        for found in await self._found([said], guild):
+            return OfferCard(
+                place=place_of(self.account, channel), id=id_, first=first, key=found.key
+            )
         return None
 
-    async def _take(
-        self,
-        gap: MissedRange,
-        key: ConversationKey,
-        parsed: Sequence[ParsedMessage],
-        me: BotIdentity,
-    ) -> Counter[MissedOutcome]:
-        """Hand in the messages of a conversation; how many were taken."""
-        there = [each for each in parsed if (await self._handler.find_conversation(each))[0] == key]
-        prepared, _ = await self._prepare_all(there, me)
-        asked = [(replace(message, at=gap.at), each) for message, each in prepared]
-        return _outcomes(await self._handler.submit_missed(asked, me))
+    async def offered(self, card: OfferCard, cursor: str) -> Page[ParsedMessage]:
+        """A page of the messages from the first one to before the button."""
+        channel = await self._channel(card.place.channel)
+        return await self._page(channel, int(cursor or card.first) - (not cursor), int(card.id) - 1)
+
+    async def settle(self, card: OfferCard, text: str, *, rest: str = "") -> None:
+        """Let the used button say so."""
+        button = _button(rest or card.first, "Answer now" if rest else "Answered", used=not rest)
+        body = Message(content=text, components=(button,)).body()
+        await self._rest.call("PATCH", f"{_messages(card.place.channel)}/{card.id}", json=body)
+
+    def is_final(self, error: GatewayError) -> bool:
+        """True if Discord will refuse the same again; a proxy's page has no code of Discord's."""
+        passing = isinstance(error, ApiError) and error.status == FORBIDDEN and not error.code
+        return super().is_final(error) and not passing
 
 
-def _button(first: str, label: str, *, disabled: bool = False) -> dict[str, Any]:
+def _messages(channel: str) -> str:
+    return f"/channels/{channel}/messages"
+
+
+def _button(first: str, label: str, *, used: bool = False) -> dict[str, Any]:
     """A row with the button that has messages from `first` on answered."""
     ours = custom_id(Button(kind="missed", about=first))
-    button = {"type": 2, "style": 1, "label": label, "custom_id": ours, "disabled": disabled}
+    button = {"type": 2, "style": 1, "label": label, "custom_id": ours, "disabled": used}
     return {"type": 1, "components": [button]}
 
 
-def parse_page(
-    page: Iterable[Mapping[str, Any]], guild: str, me: BotIdentity
-) -> Iterable[ParsedMessage]:
+def parse_page(page: Iterable[Payload], guild: str, me: BotIdentity) -> Iterable[ParsedMessage]:
     """The readable messages of others."""
     for payload in page:
         try:
@@ -313,33 +244,8 @@ def parse_page(
                 yield parsed
 
 
-def _before(page: Sequence[Mapping[str, Any]], end: float) -> Sequence[Mapping[str, Any]]:
-    """Messages of a page that were written up to a time."""
-    return [each for each in page if int(each["id"]) <= snowflake(end)]
-
-
-def _missed_first(message: Mapping[str, Any], me: BotIdentity) -> str:
+def _missed_first(message: Payload, me: BotIdentity) -> str:
     """The first message that a card offers to answer, or ""."""
     if str(message["author"]["id"]) != me.user:
         return ""
     return next((each.about for each in read_buttons(message) if each.kind == "missed"), "")
-
-
-def _counts(missed: Mapping[MissedVerdict, Sequence[Missed]]) -> Counter[MissedOutcome]:
-    """Numbers of unanswered messages of people who may write."""
-    found = Counter[MissedOutcome]()
-    for verdict, those in missed.items():
-        if verdict != "answer":
-            found[verdict] = sum(message.may_write for message, _ in those)
-    return +found
-
-
-def _outcomes(receipts: Iterable[Receipt]) -> Counter[MissedOutcome]:
-    """The numbers of messages taken and refused."""
-    return Counter(outcome_of(each) for each in receipts)
-
-
-def _answering(messages: int) -> str:
-    if messages == 0:
-        return NOTHING
-    return ONE_ANSWERED if messages == 1 else f"I am answering {messages} messages now."

@@ -70,6 +70,16 @@ class Drafts:
         """The draft's message with its author. Raises GatewayError."""
         return replace(draft.message, author=await self.author(draft))
 
+    async def judged(self, draft: Draft) -> InboundMessage:
+        """The draft's message with its author, the ruling on it and its words so far.
+
+        Raises GatewayError if Slack can't be asked.
+        """
+        message = await self._host.judge(await self.with_author(draft))
+        me = self.me(message.key.workspace)
+        text = as_command(plain(draft.content.text, {}, me=me.user), self.commands)
+        return replace(message, text=text, only_answers=self._only_answers(draft))
+
     async def is_meant(self, draft: Draft, *, joined: bool = False) -> bool:
         """True if a draft is for the team.
 
@@ -192,14 +202,12 @@ class Drafts:
         """
         if draft.message.event == "delete":
             return draft.message
-        message = await self._host.judge(await self.with_author(draft))
+        message = await self.judged(draft)
         content, pointed = draft.content, draft.pointed
         if not message.may_write:
             content = replace(content, files=(), unread=())
         elif first:
             pointed = (*await self._earlier(draft, hand_in), *pointed)
-        if self._only_answers(draft):
-            message = replace(message, only_answers=True)
         return await self.complete(message, content, pointed)
 
     async def plain(self, team: str, text: str) -> str:

@@ -22,7 +22,7 @@ from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.history import Quoted
 from adapters.slack.inbound.message_content import read_message
-from adapters.slack.inbound.missed_messages import UNSTORED, MissedMessages
+from adapters.slack.inbound.missed_cards import card_of
 from adapters.slack.inbound.modals import Modals
 from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
@@ -43,7 +43,8 @@ from adapters.slack.inbound.slash import NOT_STORED, Once, SlashCommands, not_he
 from gateway.adapter import AdapterHost
 from gateway.client import Receipt
 from gateway.conversation import ConversationKey, InboundMessage
-from gateway.errors import GatewayError
+from gateway.errors import UNSTORED, GatewayError
+from gateway.history import Backfill
 from gateway.interactions import AnswerNow, Choice, Click, Command, Form, FormOpening, Rating
 from gateway.surface import CallRejected
 from gateway.visible import VisibleContent
@@ -151,7 +152,7 @@ class Service(Protocol):
         """Have a thread read from a time on, to offer an answer."""
         ...
 
-    async def note_gap(self, team: str, since: float) -> None:
+    async def leave_out(self, team: str, since: float) -> None:
         """Catch up after the minute for which Slack drops events."""
         ...
 
@@ -165,7 +166,7 @@ class InboundHandler:
         calls: Calls,
         config: Config,
         drafts: Drafts,
-        missed: MissedMessages,
+        backfill: Backfill,
         fetching: AwaitedFiles,
         replies: Replies,
         service: Service,
@@ -174,7 +175,7 @@ class InboundHandler:
         self._calls = calls
         self._config = config
         self._drafts = drafts
-        self._missed = missed
+        self._backfill = backfill
         self._fetching = fetching
         self._service = service
         self._start_task = service.start_task
@@ -239,7 +240,7 @@ class InboundHandler:
             case Uninstallation(team=team, why=why):
                 await self._service.forget_workspace(team, why)
             case DeliveryGap(team=team, since=since):
-                await self._service.note_gap(team, since)
+                await self._service.leave_out(team, since)
             case HomeVisit():
                 self._start_task(self._suggest_prompts(found), "slack prompts")
             case ReactionTrigger():
@@ -266,10 +267,7 @@ class InboundHandler:
             case Rating() as rating:
                 await self._handle_rating(draft, rating)
             case AnswerNow(first=first):
-                if await self._host.may(await self._drafts.with_author(draft)):
-                    self._start_task(self._answer_missed(draft, first), "slack missed")
-                else:
-                    self._reply(draft, REFUSED)
+                self._start_task(self._answer_missed(draft, first), "slack missed")
         return None
 
     # --- messages, clicks, commands in threads ---
@@ -351,7 +349,9 @@ class InboundHandler:
             await self._replies.send(draft, reply)
 
     async def _answer_missed(self, draft: Draft, after: str) -> None:
-        if reply := await self._missed.answer(draft, after):
+        message = await self._drafts.with_author(draft)
+        card = card_of(message.key, message.message_id, after)
+        if reply := await self._backfill.answer(card, message):
             await self._replies.send(draft, reply)
 
     def _ephemeral(self, text: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Pages of gaps: lists of channels, messages of channels and of threads.
+"""Pages of what was missed: lists of channels, messages of channels and of threads.
 
 A channel is read from its newest message on, down to those that are older than what is offered:
 each shows whether its thread went on. Threads that began before are a place of their own, so that
@@ -8,19 +8,27 @@ time. A thread that went on becomes a gap of its own.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from adapters.awaited_files import AwaitedFiles
 from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
-from adapters.slack.connection.web_api import Refusal
-from adapters.slack.inbound.missed_messages import MissedMessages, offered_after
+from adapters.slack.connection.web_api import Refusal, is_final
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.history import History
+from adapters.slack.inbound.missed_cards import before, find_card, post_card, settle_card
+from adapters.slack.inbound.parse_events import parse_history_message
 from adapters.slack.inbound.parsed import Draft
-from adapters.slack.inbound.read_rates import HISTORY, PAGE, REPLIES, ReadRates
+from adapters.slack.inbound.read_rates import HISTORY, MINUTE, PAGE, REPLIES, ReadRates
+from adapters.slack.inbound.replies import Replies
 from gateway.adapter import AdapterHost
 from gateway.base.clock import Clock
-from gateway.conversation import ConversationKey
-from gateway.missed import DAY, MissedOutcome, MissedVerdict, OpenGap, ReadPage
+from gateway.client import Receipt
+from gateway.conversation import ConversationKey, InboundMessage
+from gateway.errors import GatewayError
+from gateway.history import Found, Offer, OfferCard, Page, PlatformHistory
+from gateway.missed import DAY, OpenGap
+from gateway.surface import CallRejected, RateLimited
 
 CONVERSATIONS = "users.conversations"
 KINDS = {"public_channel": "channels:", "private_channel": "groups:", "mpim": "mpim:", "im": "im:"}
@@ -30,32 +38,65 @@ LIST = "list:"
 OLDER = "older"
 """Root in the name of the place that is a channel's older threads."""
 
+UNLISTED = (
+    "after a pause, new channels can't be looked for, because the app may not list them: add the"
+    " scopes channels:read, groups:read, im:read and mpim:read, and install the app again"
+)
 
-class MissedPages:
-    """Reads pages of gaps, and hands in what they show."""
 
-    def __init__(
-        self, host: AdapterHost, rates: ReadRates, missed: MissedMessages, clock: Clock
-    ) -> None:
-        self._host = host
-        self._rates = rates
-        self._missed = missed
-        self._clock = clock
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What Slack's history is read and taken with."""
 
-    async def read(self, gap: OpenGap) -> ReadPage:
-        """Read a gap's next page. Raises GatewayError."""
-        if not gap.place.channel:
-            try:
-                return await self._list(gap)
-            except Refusal as error:
-                if error.code == "invalid_cursor" and gap.cursor:  # it has expired
-                    return ReadPage(gap=gap, cursor="", newest=gap.newest)
-                raise
-        if gap.place.root == OLDER:
-            return await self._older(gap)
-        if gap.place.root:
-            return await self._thread(gap)
-        return await self._channel(gap)
+    host: AdapterHost
+    rates: ReadRates
+    drafts: Drafts
+    threads: History
+    fetching: AwaitedFiles
+    replies: Replies
+
+
+class SlackHistory(PlatformHistory[Draft]):
+    """Slack's history, in all workspaces of the app."""
+
+    def __init__(self, reading: Reading, clock: Clock) -> None:
+        super().__init__(reading.rates.calls.clients.account, clock)
+        self._host = reading.host
+        self._rates = reading.rates
+        self._calls = reading.rates.calls
+        self._drafts = reading.drafts
+        self._threads = reading.threads
+        self._fetching = reading.fetching
+        self._replies = reading.replies
+        self.backfill = reading.host.backfill(self)
+        """What reads it."""
+
+    def workspaces(self) -> Sequence[str]:
+        """The workspaces of the app."""
+        return [each.id for each in self._calls.clients.workspaces]
+
+    def is_final(self, error: GatewayError) -> bool:
+        """True if Slack will refuse the same again."""
+        return is_final(error)
+
+    # --- pages ---
+
+    async def read_page(self, gap: OpenGap) -> Page[Draft]:
+        """Read a gap's next page; nothing of a channel that is gone."""
+        try:
+            match gap.place:
+                case ConversationKey(channel=""):
+                    return await self._list(gap)
+                case ConversationKey(root=""):
+                    return await self._channel(gap)
+                case ConversationKey(root=root) if root == OLDER:
+                    return await self._older(gap)
+                case _:
+                    return await self._thread(gap)
+        except CallRejected as error:
+            if is_final(error) and not isinstance(error, Refusal):  # it needs nobody's help
+                return Page()
+            raise
 
     def _kinds(self, team: str) -> str:
         """Kinds of conversations that the app has any scope for.
@@ -70,56 +111,60 @@ class MissedPages:
         ]
         return ",".join(served or KINDS)
 
-    async def _list(self, gap: OpenGap) -> ReadPage:
+    async def _list(self, gap: OpenGap) -> Page[Draft]:
         """Channels and direct conversations that the bot is in."""
         team = gap.place.workspace
-        answer = await self._rates.read_in_turn(
-            team,
-            CONVERSATIONS,
-            types=self._kinds(team),
-            exclude_archived=True,
-            limit=PAGE,
-            cursor=gap.cursor.removeprefix(LIST) or None,
-        )
+        try:
+            answer = await self._rates.read_in_turn(
+                team,
+                CONVERSATIONS,
+                types=self._kinds(team),
+                exclude_archived=True,
+                limit=PAGE,
+                cursor=gap.cursor.removeprefix(LIST) or None,
+            )
+        except Refusal as error:
+            if error.code == "invalid_cursor" and gap.cursor:  # it has expired
+                return Page(cursor="")
+            if not is_final(error):
+                raise
+            self._host.remark(self.account, UNLISTED)
+            return Page()
         further: dict[ConversationKey, float] = {}
         for each in tables_at(answer, "channels"):
             channel, created = text_at(each, "id"), float(number_at(each, "created"))
             if channel and self._host.serves(gap.place.platform, team, [channel]):
                 further[replace(gap.place, channel=channel)] = created * (created > gap.since)
         cursor = text_at(answer, "response_metadata", "next_cursor")
-        return ReadPage(
-            gap=gap,
-            cursor=f"{LIST}{cursor}" if cursor else None,
-            newest=gap.newest,
-            further=further,
-        )
+        return Page(cursor=f"{LIST}{cursor}" if cursor else None, further=further)
 
-    async def _channel(self, gap: OpenGap) -> ReadPage:
-        """Messages of a channel, from the newest on."""
-        floor = self._floor(gap, gap.returned)
+    async def _channel(self, gap: OpenGap) -> Page[Draft]:
+        """Messages of a channel without replies, from the newest on; threads that went on."""
         answer = await self._rates.read_in_turn(
             gap.place.workspace,
             HISTORY,
             channel=gap.place.channel,
-            oldest=floor,
+            oldest=self._floor(gap, gap.returned),
             # Without an end, Slack gives the page that is next to `oldest`.
-            latest=gap.cursor or f"{self._clock.time() + DAY:.6f}",
+            latest=gap.cursor or f"{self.clock.time() + DAY:.6f}",
             limit=PAGE,
         )
         said = sorted(tables_at(answer, "messages"), key=_at)
-        found, further = await self._roots(gap, said)
+        further = {_thread(gap, each): news for each in said if (news := _news(each)) > gap.since}
+        alone = [each for each in said if _at(each) > gap.since >= _news(each)]
+        found = self._found(gap.place, alone)
         if said and text_at(answer, "response_metadata", "next_cursor"):
             cursor, newest = ts_at(said[0], "ts"), _at(said[0])
-            return ReadPage(gap=gap, cursor=cursor, newest=newest, found=found, further=further)
+            return Page(said=found, cursor=cursor, newest=newest, further=further)
         if older := await self._next_older(gap, self._floor(gap, gap.until)):
             further[replace(gap.place, root=OLDER)] = float(older)
-        return ReadPage(gap=gap, cursor=None, found=found, further=further)
+        return Page(said=found, further=further)
 
-    async def _older(self, gap: OpenGap) -> ReadPage:
+    async def _older(self, gap: OpenGap) -> Page[Draft]:
         """Messages of a channel from a known thread's root on down."""
         root = gap.cursor or await self._next_older(gap, self._floor(gap, gap.until))
         if not root:
-            return ReadPage(gap=gap, cursor=None)
+            return Page()
         answer = await self._rates.read_in_turn(
             gap.place.workspace,
             HISTORY,
@@ -132,8 +177,23 @@ class MissedPages:
         lowest = min([root, *(ts_at(each, "ts") for each in said[:1])], key=float)
         older = await self._next_older(gap, lowest)
         further = {_thread(gap, each): news for each in said if (news := _news(each)) > gap.since}
-        newest = float(older or "0")
-        return ReadPage(gap=gap, cursor=older or None, newest=newest, further=further)
+        return Page(cursor=older or None, newest=float(older or "0"), further=further)
+
+    async def _thread(self, gap: OpenGap) -> Page[Draft]:
+        """Messages of a thread, in their order."""
+        after = gap.cursor or f"{gap.since:.6f}"
+        answer = await self._rates.read_in_turn(
+            gap.place.workspace,
+            REPLIES,
+            channel=gap.place.channel,
+            ts=gap.place.root,
+            oldest=after,
+            limit=PAGE,
+        )
+        said = [each for each in tables_at(answer, "messages") if _at(each) > float(after)]
+        more = said and text_at(answer, "response_metadata", "next_cursor")
+        cursor = ts_at(said[-1], "ts") if more else None
+        return Page(said=self._found(gap.place, said), cursor=cursor)
 
     def _floor(self, gap: OpenGap, back: float) -> str:
         """The age limit of a channel's messages, as a time."""
@@ -141,94 +201,66 @@ class MissedPages:
 
     async def _next_older(self, gap: OpenGap, before: str) -> str:
         """The root of the next known thread below, or ""."""
-        known = await self._host.known_threads(gap.place, before=before, limit=1)
+        known = await self.backfill.known_threads(gap.place, before=before, limit=1)
         return known[0].place.root if known else ""
 
-    async def _roots(
-        self, gap: OpenGap, said: Sequence[Payload]
-    ) -> tuple[Counter[MissedOutcome], dict[ConversationKey, float]]:
-        """Take messages without replies; the counts, and the threads that go on."""
-        found, further = Counter[MissedOutcome](), dict[ConversationKey, float]()
+    def _found(
+        self, place: ConversationKey, said: Iterable[Payload]
+    ) -> list[Found[Draft] | OfferCard]:
+        found: list[Found[Draft] | OfferCard] = []
         for each in said:
-            news = _news(each)
-            if news > gap.since:
-                further[_thread(gap, each)] = news
-            elif _at(each) > gap.since:
-                await self._root(gap, each, found)
-        return found, further
-
-    async def _verdict(self, gap: OpenGap, said: Payload) -> MissedVerdict:
-        return await self._host.missed_verdict(gap, _at(said), now=self._clock.time())
-
-    async def _root(self, gap: OpenGap, said: Payload, found: Counter[MissedOutcome]) -> None:
-        draft = await self._missed.wanted(said, gap.place.workspace, gap.place.channel)
-        if draft is None:
-            return
-        match verdict := await self._verdict(gap, said):
-            case "answer":
-                found.update(await self._missed.hand_in([draft]))
-            case "offer":
-                found[await self._missed.offer(draft.message.key, ts_at(said, "ts"), 1)] += 1
-            case "too_old":
-                found[verdict] += 1
-
-    async def _thread(self, gap: OpenGap) -> ReadPage:
-        """Messages of a thread, in their order."""
-        place = gap.place
-        rest = _Rest.parse(gap.cursor, f"{gap.since:.6f}")
-        answer = await self._rates.read_in_turn(
-            place.workspace,
-            REPLIES,
-            channel=place.channel,
-            ts=place.root,
-            oldest=rest.after,
-            limit=PAGE,
-        )
-        said = [each for each in tables_at(answer, "messages") if _at(each) > float(rest.after)]
-        found = Counter[MissedOutcome]()
-        recent: list[Draft] = []
-        for each in said:
-            rest.after = ts_at(each, "ts")
-            if after := offered_after(each):
-                # Of this page, which was not finished; or of another gap, with its end alone.
-                if rest.first and float(rest.first) > float(after):
-                    found["offer"] += rest.count
-                    rest.first, rest.count = "", 0
+            if card := find_card(each, place):
+                found.append(card)
                 continue
-            joined = bool(recent or rest.first)
-            draft = await self._missed.wanted(each, place.workspace, place.channel, joined=joined)
-            if draft is None:
-                continue
-            match verdict := await self._verdict(gap, each):
-                case "answer":
-                    recent.append(draft)
-                case "offer":
-                    rest.first, rest.count = rest.first or rest.after, rest.count + 1
-                case "too_old":
-                    found[verdict] += 1
-        found.update(await self._missed.hand_in(recent))
-        if said and text_at(answer, "response_metadata", "next_cursor"):
-            return ReadPage(gap=gap, cursor=str(rest), newest=gap.newest, found=+found)
-        if rest.count:
-            found[await self._missed.offer(place, rest.first, rest.count)] += rest.count
-        return ReadPage(gap=gap, cursor=None, found=+found)
+            me = self._drafts.me(place.workspace)
+            draft = parse_history_message(each, place.workspace, place.channel, me)
+            if isinstance(draft, Draft):
+                message = draft.message
+                found.append(
+                    Found(key=message.key, id=message.message_id, at=message.at, said=draft)
+                )
+        return found
 
+    # --- messages ---
 
-@dataclass(slots=True)
-class _Rest:
-    """The rest of a thread, and what is offered at its end."""
+    async def prepare(self, found: Found[Draft], *, joined: bool) -> InboundMessage | None:
+        """The message with the ruling on it, if it is for the team."""
+        if not await self._drafts.is_meant(found.said, joined=joined):
+            return None
+        return await self._drafts.judged(found.said)
 
-    after: str
-    first: str = ""
-    count: int = 0
+    async def complete(
+        self, message: InboundMessage, said: Draft, *, first: bool
+    ) -> InboundMessage:
+        """The whole message, with its thread before the `first` one."""
+        return await self._drafts.message(said, first=first)
 
-    @classmethod
-    def parse(cls, cursor: str, since: str) -> _Rest:
-        after, first, count = cursor.split(" ") if cursor else (since, "", "0")
-        return cls(after, first, int(count))
+    async def tell(self, message: InboundMessage, said: Draft, receipt: Receipt) -> None:
+        """Fetch a message's files, and send its author a reply."""
+        if message.awaited:
+            await self._fetching.look()
+        if receipt.reply and said.user and not said.bot:
+            await self._replies.send(replace(said, message=message), receipt.reply)
 
-    def __str__(self) -> str:
-        return f"{self.after} {self.first} {self.count}"
+    # --- cards ---
+
+    async def offer(self, offer: Offer, text: str) -> str:
+        """Post a card in a thread."""
+        return await post_card(self._calls, offer.key, text, offer.first)
+
+    async def offered(self, card: OfferCard, cursor: str) -> Page[Draft]:
+        """What a card offers, as far as it can be read now."""
+        after = before(card.first)
+        excerpt = None if cursor else await self._threads.read(card.place, after=after)
+        if excerpt is None:
+            raise RateLimited(MINUTE)
+        said = [each for each in excerpt.messages if _at(each) > float(after)]
+        cursor = "" if excerpt.whole else ts_at(excerpt.messages[-1], "ts")
+        return Page(said=self._found(card.place, said), cursor=cursor or None)
+
+    async def settle(self, card: OfferCard, text: str, *, rest: str = "") -> None:
+        """Let a card say that it was used."""
+        await settle_card(self._calls, card.place, card.id, text, rest)
 
 
 def _at(said: Payload) -> float:

@@ -9,12 +9,11 @@ from typing import Any, cast
 
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.drafts import Drafts
-from adapters.slack.inbound.missed_messages import UNSTORED
 from adapters.slack.inbound.parsed import Draft
 from adapters.slack.inbound.slash import NOT_STORED
 from gateway.adapter import NOT_ALLOWED, AdapterHost
 from gateway.base.describe import describe
-from gateway.errors import GatewayError
+from gateway.errors import UNSTORED, GatewayError
 from gateway.interactions import Form, FormKind, FormOpening, FormSpec
 
 LOG = logging.getLogger("adapters.slack")

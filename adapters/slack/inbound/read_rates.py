@@ -93,7 +93,7 @@ class ReadRates:
     """Reads of all workspaces, each method at its pace."""
 
     def __init__(self, calls: Calls, clock: Clock) -> None:
-        self._calls = calls
+        self.calls = calls
         self._clock = clock
         self._paces: defaultdict[tuple[str, str], Pace] = defaultdict(Pace)
 
@@ -103,14 +103,14 @@ class ReadRates:
 
     def scopes(self, team: str) -> frozenset[str]:
         """The scopes of a workspace's token."""
-        workspace = self._calls.clients.workspace(team)
+        workspace = self.calls.clients.workspace(team)
         return workspace.scopes if workspace else frozenset()
 
     async def read(self, team: str, method: str, **arguments: Any) -> Payload:
         """Read now. Raises GatewayError, RateLimited, too."""
         pace = self._paces[team, method]
         try:
-            answer = await self._calls.read(team, method, **arguments)
+            answer = await self.calls.read(team, method, **arguments)
         except RateLimited as error:
             pace.refused(self._clock.time(), error.retry_after)
             raise

@@ -10,13 +10,12 @@ from dataclasses import replace
 from adapters.slack.connection.payload import escaped, opens_with_mention
 from adapters.slack.connection.web_api import WHY, Calls
 from adapters.slack.inbound.drafts import Drafts
-from adapters.slack.inbound.missed_messages import UNSTORED
 from adapters.slack.inbound.parsed import Draft
 from gateway.adapter import AdapterHost
 from gateway.base.describe import describe
 from gateway.base.suggest import did_you_mean
 from gateway.conversation import InboundMessage
-from gateway.errors import GatewayError
+from gateway.errors import UNSTORED, GatewayError
 from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.slack")

@@ -12,11 +12,13 @@ from typing import Any
 from adapters.discord.adapter import DiscordAdapter
 from adapters.discord.testing import DiscordSimulator
 from gateway.access.authority import Access
+from gateway.backfill.work_list import WorkList
 from gateway.client import Receipt
 from gateway.config.routes import Route
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayClosed, NodeCutOff
 from gateway.gateway import Gateway
+from gateway.history import Backfill, PlatformHistory
 from gateway.missed import Gap
 from gateway.surface import TextSurface
 from tests.adapters.discord.serving import EVERYWHERE, config_of
@@ -24,6 +26,20 @@ from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.tested_store import rows_in
 from tests.gateway.scripted import ScriptedTeams, solo
+
+
+class NodeBackfill(WorkList[Any]):
+    """What one node has missed."""
+
+    def __init__(self, node: Node, history: PlatformHistory[Any]) -> None:
+        host: Any = node
+        super().__init__(host, history)
+        self._node = node
+
+    async def note(self, gaps: Sequence[Gap], marks: Mapping[str, str] | None = None) -> None:
+        """Write gaps and marks, unless the process is gone."""
+        self._node.check()
+        await super().note(gaps, marks)
 
 
 class Node:
@@ -50,13 +66,13 @@ class Node:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._gateway, name)
 
-    def _check(self) -> None:
+    def check(self) -> None:
         if self.dead:
             raise GatewayClosed("This process is gone.")
 
     async def hold(self, lease: str) -> bool:
         """Take a lease that nobody living holds."""
-        self._check()
+        self.check()
         self.asked = not self.answers.is_set()
         await self.answers.wait()
         holder = self._leases.get(lease)
@@ -78,20 +94,19 @@ class Node:
         """Store a message once the door is open."""
         self.came.append(message.text)
         await self.door.wait()
-        self._check()
+        self.check()
         return await self._gateway.accept(message)
 
     async def mark(
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None:
         """Write a mark, unless the process is gone."""
-        self._check()
+        self.check()
         await self._gateway.mark(platform, name, value, of=of)
 
-    async def add_gaps(self, platform: str, gaps: Sequence[Gap], marks: Mapping[str, str]) -> None:
-        """Write gaps and marks, unless the process is gone."""
-        self._check()
-        await self._gateway.add_gaps(platform, gaps, marks)
+    def backfill(self, history: PlatformHistory[Any]) -> Backfill:
+        """Read what was missed with this host."""
+        return NodeBackfill(self, history)
 
     def connection(self, adapter: str, *, is_open: bool) -> None:
         """Remember what the adapter says of its connection."""

@@ -130,7 +130,8 @@ async def mark_heard(gateway_or_store: Any, at: float) -> None:
 
 async def put_state(gateway_or_store: Any, state: ShardState, bot: str = "") -> None:
     """Let the only shard go on from a state."""
-    await gateway_or_store.add_gaps("discord", (), state.marks(0, 1, bot))
+    store = getattr(gateway_or_store, "store", gateway_or_store)
+    await store.add_gaps("discord", (), state.marks(0, 1, bot))
 
 
 async def wait_seen_mark(gateway: Gateway) -> None:

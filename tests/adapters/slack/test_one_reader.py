@@ -15,7 +15,6 @@ LOOKS = {"text_at", "table_at", "tables_at", "number_at", "ts_at", "get", "pop"}
 
 ELSEWHERE = {
     ("inbound/parse_interactions.py", "parse_command", "text"): "words of a slash command",
-    ("inbound/missed_messages.py", "_settle", "text"): "a card of our own that is posted",
     ("outbound/message_lookup.py", "_found", "blocks"): "the mark in a message of our own",
     ("outbound/message_lookup.py", "_found", "files"): "the file of a message of our own",
 }

@@ -11,8 +11,8 @@ import pytest
 from adapters.discord.connection import shards
 from adapters.discord.connection.connection import make_intents
 from adapters.discord.connection.shard_state import ShardState, find_state
-from adapters.discord.inbound import catch_up
 from adapters.discord.testing import DiscordSimulator
+from gateway.backfill import work_list
 from tests.adapters.discord.nodes import Cluster, Node, cluster
 from tests.adapters.discord.serving import EVERYWHERE, config_of, put_state
 
@@ -211,7 +211,7 @@ async def test_the_shards_of_a_node_that_dies_go_to_the_others(
         for n, channel in enumerate(channels):
             await alice.mentions(channel, f"question {n}")
         await served.stored(6)
-        assert len(second.shards) == 4
+        await served.until(lambda: len(second.shards) == 4)
         assert sorted(served.messages()) == [f"question {n}" for n in range(6)]
 
 
@@ -301,7 +301,7 @@ async def test_what_a_message_mentions_is_known_after_a_resume_too(
 async def test_what_each_node_has_missed_is_read_by_the_holder_of_the_first_shard(
     discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catch_up, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(work_list, "LOOK_SECONDS", 0.05)
     discord.gateway.shards = 2
     away = discord.guild("away")
     while (away.id >> 22) % 2 == 0:

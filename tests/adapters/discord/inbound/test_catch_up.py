@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.connection import event_queue
-from adapters.discord.inbound import catch_up
 from adapters.discord.testing import Delay, DiscordSimulator, Refusal, ServerError
+from gateway.backfill import work_list
 from gateway.config.routes import Mention, Route
 from gateway.gateway import Gateway
 from tests.adapters.discord.serving import (
@@ -20,7 +20,6 @@ from tests.adapters.discord.serving import (
     bot_texts,
     config_of,
     mark_heard,
-    response_of,
     serving,
     thread_of,
     wait_accepted,
@@ -62,7 +61,7 @@ async def test_a_lost_session_is_caught_up_with_over_rest(
 async def test_what_can_not_be_read_is_read_once_it_can_be(
     discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catch_up, "RETRY_SECONDS", (0.01, 0.02))
+    monkeypatch.setattr(work_list, "RETRY_SECONDS", (0.01, 0.02))
     general, alice = discord.channel("general"), discord.person("alice")
     await serve_once(discord, tmp_path)
     lost = await alice.mentions(general, "lost?")
@@ -78,7 +77,7 @@ async def test_what_can_not_be_read_is_read_once_it_can_be(
 async def test_a_refusal_that_is_not_discords_own_is_no_end(
     discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catch_up, "RETRY_SECONDS", (0.01, 0.02))
+    monkeypatch.setattr(work_list, "RETRY_SECONDS", (0.01, 0.02))
     await serve_once(discord, tmp_path)
     lost = await discord.person("alice").mentions(discord.channel("general"), "lost?")
     page = Refusal(status=403, code=0, message="Blocked by a proxy")
@@ -275,7 +274,7 @@ async def test_what_people_said_to_each_other_is_not_offered(
         await wait_delivered(gateway)
         (offer,) = bot_messages(discord, muted)[before:]
         assert offer.referenced is for_the_team
-        assert offer.content == "I was offline and missed this."
+        assert offer.content == "I was away when a message was written here. Should I answer now?"
         assert model.requests == []
 
 
@@ -342,7 +341,7 @@ async def test_an_answer_to_what_was_missed_takes_all_of_it_and_tells_how_much(
         await discord.answered(clicked)
         await discord.until(lambda: model.requests and "the last" in "".join(model.texts()))
         await wait_delivered(gateway)
-    assert response_of(clicked).content == "I am answering 2 messages now."
+    assert "2 messages were written here. I am answering now." in offer.content
 
 
 async def test_an_edit_of_a_missed_message_finds_its_own_part(
@@ -392,7 +391,7 @@ async def test_what_follows_a_mention_in_a_thread_of_ones_own_is_not_forgotten(
 async def test_a_reply_that_came_before_its_threads_mention_was_found_is_taken_after_it(
     discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catch_up, "RETRY_SECONDS", (0.01, 0.02))
+    monkeypatch.setattr(work_list, "RETRY_SECONDS", (0.01, 0.02))
     general, alice = discord.channel("general"), discord.person("alice")
     await serve_once(discord, tmp_path)
     thread = await alice.starts_thread(await alice.says(general, "the server is down"), "outage")
@@ -642,7 +641,7 @@ async def test_a_message_that_can_not_be_taken_for_long_is_read_later(
     discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_queue, "RETRY_SECONDS", (0.01,))
-    monkeypatch.setattr(catch_up, "RETRY_SECONDS", (0.01,))
+    monkeypatch.setattr(work_list, "RETRY_SECONDS", (0.01,))
     alice = discord.person("alice")
     broken = discord.faults.plan(ServerError(503), path="/members/", times=6)
     async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:

@@ -10,7 +10,7 @@ import pytest
 
 from adapters.discord.connection.values import sent_at
 from adapters.discord.inbound import missed_messages
-from adapters.discord.inbound.missed_messages import place_of
+from adapters.discord.inbound.archived_threads import place_of
 from adapters.discord.testing import Channel, DiscordSimulator, Message
 from gateway.gateway import Gateway
 from gateway.missed import Gap

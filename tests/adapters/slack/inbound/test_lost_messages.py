@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.inbound.catch_up import CONNECTED
 from adapters.slack.testing import Delay, MalformedAnswer, Refusal, ServerError, SlackSimulator
 from adapters.slack.testing.faults import Fault
+from gateway.backfill.pauses import CONNECTED
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.gateway import Gateway
 from gateway.missed import DAY, Gap
@@ -173,7 +173,8 @@ async def test_a_card_hides_nothing_that_was_written_before_what_it_offers(
             await store.add_gaps("slack", [late], {"alive": f"{now:.3f}", CONNECTED: f"{now:.3f}"})
         async with served(slack, tmp_path) as run:
             await run.until(lambda: offers(slack, asked))
-            await run.gateway.add_gaps("slack", [whole], {})
+            await run.gateway.store.add_gaps("slack", [whole], {})
+            slack.clock.advance(60)  # it is looked for what others noted
             for _ in range(2):  # the second time, its own card says it all
                 old = slack.sockets.live
                 slack.sockets.disconnect()

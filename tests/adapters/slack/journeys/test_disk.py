@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack import adapter
 from adapters.slack.testing import SlackSimulator
+from gateway.backfill import pauses
 from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat
 from teams.models.replay import ReplayChatCompletionClient
@@ -31,7 +31,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """That the app is connected is noted all the time."""
-    monkeypatch.setattr(adapter, "MARK_EVERY", 0.02)
+    monkeypatch.setattr(pauses, "MARK_EVERY", 0.02)
 
 
 def sender(client: ReplayChatCompletionClient) -> RoundRobinGroupChat:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack import adapter
 from adapters.slack.connection import socket_mode
-from adapters.slack.inbound.catch_up import ALIVE
 from adapters.slack.simulator.call import Call
 from adapters.slack.testing import ConnectionReset, ServerError, SlackSimulator, TooManyRequests
+from gateway.backfill import pauses
+from gateway.backfill.pauses import ALIVE
 from gateway.missed import DAY
 from tests.adapters.slack.journeys.test_standby import Standby
 from tests.adapters.slack.serving import ServedSlack, connected, served
@@ -132,8 +132,8 @@ def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the process look at once; Slack has its own time."""
     monkeypatch.setattr(socket_mode, "FIRST_WAIT", 0.005)
     monkeypatch.setattr(socket_mode, "LONGEST_WAIT", 0.02)
-    monkeypatch.setattr(adapter, "MARK_EVERY", LOOK_EVERY)
-    monkeypatch.setattr(adapter, "FROZEN", math.inf)
+    monkeypatch.setattr(pauses, "MARK_EVERY", LOOK_EVERY)
+    monkeypatch.setattr(pauses, "FROZEN", math.inf)
 
 
 @asynccontextmanager
@@ -201,7 +201,7 @@ async def test_what_a_series_missed_is_not_too_old_after_a_long_pause(
 
     However often the marks move: none does before the pause is noted.
     """
-    monkeypatch.setattr(adapter, "MARK_EVERY", mark_every)
+    monkeypatch.setattr(pauses, "MARK_EVERY", mark_every)
     asked: list[str] = []
     async with SlackSimulator(rates=False) as slack:
         for n in range(4):
@@ -278,12 +278,12 @@ async def test_a_process_that_stood_still_looks_for_what_was_said_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark_every: float
 ) -> None:
     """At once, not only at the next mark."""
-    monkeypatch.setattr(adapter, "MARK_EVERY", mark_every)
-    monkeypatch.setattr(adapter, "LOOKS", round(mark_every / LOOK_EVERY))
+    monkeypatch.setattr(pauses, "MARK_EVERY", mark_every)
+    monkeypatch.setattr(pauses, "LOOKS", round(mark_every / LOOK_EVERY))
     async with SlackSimulator(rates=False) as slack, link(slack, tmp_path) as flapping:
         flapping.looks = mark_every == LOOK_EVERY
         await flapping.wait(400)
-        monkeypatch.setattr(adapter, "FROZEN", 20.0)
+        monkeypatch.setattr(pauses, "FROZEN", 20.0)
         slack.hold()  # the connection is dead, and nobody has noticed
         await flapping.ask()
         slack.world.deliveries.close()

@@ -10,14 +10,17 @@ import pytest
 
 from adapters.awaited_files import AwaitedFiles
 from adapters.slack import adapter
-from adapters.slack.inbound.catch_up import ALIVE, LEASE
 from adapters.slack.testing import SlackSimulator
+from gateway.backfill import pauses
+from gateway.backfill.pauses import ALIVE
 from gateway.client import Receipt
 from gateway.conversation import InboundMessage
 from gateway.errors import StoreUnreachable
 from gateway.gateway import Gateway
 from tests.adapters.slack.inbound.test_catch_up import away
 from tests.adapters.slack.serving import served
+
+LEASE = "slack catch-up"
 
 
 class Standby:
@@ -33,7 +36,7 @@ class Standby:
 
         async def hold_lease(gateway: Gateway, lease: str) -> bool:
             self._check(lease)
-            return await hold(gateway, lease) and (self.ours or lease != LEASE.format("slack"))
+            return await hold(gateway, lease) and (self.ours or lease != LEASE)
 
         async def accept_message(gateway: Gateway, message: InboundMessage) -> Receipt:
             self._check(message.text)
@@ -42,8 +45,9 @@ class Standby:
         patches: dict[str, Any] = {"hold": hold_lease, "accept": accept_message}
         for name, patch in patches.items():
             monkeypatch.setattr(Gateway, name, patch)
-        monkeypatch.setattr(adapter, "MARK_EVERY", 0.002)
-        monkeypatch.setattr(adapter, "FROZEN", math.inf)  # minutes go by at once
+        monkeypatch.setattr(pauses, "MARK_EVERY", 0.002)
+        monkeypatch.setattr(adapter, "LOOK_EVERY", 0.002)
+        monkeypatch.setattr(pauses, "FROZEN", math.inf)  # minutes go by at once
 
     def _check(self, what: str) -> None:
         if self.away:
@@ -57,7 +61,7 @@ async def test_a_database_that_is_away_for_a_moment_does_not_end_it(
     node = Standby(monkeypatch)
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         node.away = True
-        await run.until(lambda: LEASE.format("slack") in node.refused or run.adapter.done())
+        await run.until(lambda: LEASE in node.refused or run.adapter.done())
         node.away = False
         asked = await slack.person("ann").asks("general", "still there?")
         await run.until(lambda: slack.messages("general", asked)[1:] or run.adapter.done())

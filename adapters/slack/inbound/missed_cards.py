@@ -1,0 +1,71 @@
+"""Cards of threads that offer an answer to missed messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapters.slack.action_ids import action_id
+from adapters.slack.connection.payload import TS, Payload, ts_at
+from adapters.slack.connection.web_api import Calls
+from adapters.slack.inbound.message_content import button_values
+from gateway.conversation import ConversationKey
+from gateway.history import OfferCard
+
+BUTTON = action_id("missed")
+STEP = 0.000001
+"""Between two ts: the button has the one before the first message."""
+
+
+async def post_card(calls: Calls, key: ConversationKey, text: str, first: str) -> str:
+    """Post a card in a thread; its ts. Raises GatewayError."""
+    posted = await calls.write(
+        key.workspace,
+        "chat.postMessage",
+        channel=key.channel,
+        thread_ts=key.root,
+        text=text,
+        blocks=_blocks(text, before(first)),
+    )
+    return ts_at(posted, "ts") or "0"
+
+
+async def settle_card(calls: Calls, key: ConversationKey, ts: str, text: str, rest: str) -> None:
+    """Let a card say this, with a button for what is behind `rest`. Raises GatewayError."""
+    await calls.write(
+        key.workspace,
+        "chat.update",
+        channel=key.channel,
+        ts=ts,
+        text=text,
+        blocks=_blocks(text, rest),
+    )
+
+
+def find_card(said: Payload, key: ConversationKey) -> OfferCard | None:
+    """The card that a message is."""
+    after = next(filter(TS.fullmatch, button_values(said, BUTTON)), "")
+    return card_of(key, ts_at(said, "ts"), after) if after else None
+
+
+def card_of(key: ConversationKey, ts: str, after: str) -> OfferCard:
+    """The card with this value of its button."""
+    return OfferCard(place=key, id=ts, first=f"{float(after) + STEP:.6f}", key=key)
+
+
+def before(first: str) -> str:
+    """The ts before this one."""
+    return f"{float(first) - STEP:.6f}"
+
+
+def _blocks(text: str, after: str) -> list[dict[str, Any]]:
+    """A text, and a button that has missed messages answered."""
+    section = {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+    if not after:
+        return [section]
+    button = {
+        "type": "button",
+        "action_id": BUTTON,
+        "value": after,
+        "text": {"type": "plain_text", "text": "Answer now"},
+    }
+    return [section, {"type": "actions", "elements": [button]}]

@@ -1,0 +1,250 @@
+"""What was said while nobody listened: an adapter reads it, the gateway does the rest.
+
+An adapter reads a page of a place, completes what is for the team, and writes cards. What
+is read when, what is answered, offered or left, and what "Answer now" does is the gateway's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import field
+from typing import Generic, Protocol, TypeVar
+
+from gateway.base.clock import Clock
+from gateway.client import Receipt
+from gateway.conversation import ConversationKey, InboundMessage, RecentMessage, order_key
+from gateway.errors import GatewayError, NotFound
+from gateway.missed import Gap, KnownPlace, MissedRules, OpenGap
+from gateway.surface import CallRejected
+from gateway.values import value
+
+Said = TypeVar("Said")
+"""A message as its adapter has read it."""
+
+
+@value
+class Found(Generic[Said]):
+    """A message on a page, with its id on the platform and its time."""
+
+    key: ConversationKey
+    id: str
+    at: float
+    said: Said
+
+    @property
+    def dedupe(self) -> str:
+        """The key under which it is taken."""
+        return self.key.dedupe("create", self.id)
+
+
+@value
+class OfferCard:
+    """A card at a place that offers answers to a conversation's messages from `first` on.
+
+    Its `id` is the platform's. It has no key where its conversation can't be told.
+    """
+
+    place: ConversationKey
+    id: str
+    first: str
+    key: ConversationKey | None = None
+
+    def covers(self, key: ConversationKey, message: str) -> bool:
+        """True if it offers an answer to a message."""
+        if self.key is None or message == self.first:
+            return message == self.first
+        begin, end = order_key(self.first), order_key(self.id)
+        return self.key == key and begin <= order_key(message) < end
+
+
+@value
+class Offer:
+    """What a card is to offer: a conversation's messages from `first` on.
+
+    `place` is where they were found.
+    """
+
+    place: ConversationKey
+    key: ConversationKey
+    first: str
+
+
+@value
+class Page(Generic[Said]):
+    """A page of a place, in the order of writing, with the cards between the messages.
+
+    `cursor` is where the next page begins, None after the last one. `newest` is of what is left,
+    None for no change. `further` are other places in which something was said, with the time.
+    """
+
+    said: Sequence[Found[Said] | OfferCard] = ()
+    cursor: str | None = None
+    newest: float | None = None
+    further: Mapping[ConversationKey, float] = field(default_factory=dict["ConversationKey", float])
+
+
+@value
+class Redelivery:
+    """How a platform goes on to deliver what met no connection. In seconds.
+
+    `worth`: without a connection for so long, it is looked for what was missed at once. `given_up`:
+    after so long it may have given up. `whole`: so long without a gap, it has tried again.
+    """
+
+    worth: float = 20.0
+    given_up: float = 0.0
+    whole: float = 0.0
+
+
+class PlatformHistory(ABC, Generic[Said]):
+    """A platform's history, as an account sees it.
+
+    Calls that must not be made now raise RateLimited, and are made again after its seconds.
+    """
+
+    at_once = 1
+    """Places of a kind that are read at a time, in each workspace."""
+
+    def __init__(self, account: str, clock: Clock) -> None:
+        self.account = account
+        self.clock = clock
+
+    def workspaces(self) -> Sequence[str]:
+        """The workspaces whose gaps are read."""
+        return ("",)
+
+    @abstractmethod
+    async def read_page(self, gap: OpenGap) -> Page[Said]:
+        """Read the page at a gap's cursor. Raises GatewayError."""
+
+    @abstractmethod
+    async def prepare(self, found: Found[Said], *, joined: bool) -> InboundMessage | None:
+        """The message with the ruling on it, if it is for the team.
+
+        `joined`: the team is going to be in its conversation. Raises GatewayError.
+        """
+
+    async def complete(self, message: InboundMessage, said: Said, *, first: bool) -> InboundMessage:
+        """The whole message, with what was said before the `first` one. Raises GatewayError."""
+        return message
+
+    async def tell(self, message: InboundMessage, said: Said, receipt: Receipt) -> None:
+        """Tell a message's author a reply, "" for none, and note what was taken."""
+
+    async def cards(self, gap: OpenGap) -> Sequence[OfferCard]:
+        """Cards of a place that no page of the gap shows."""
+        return ()
+
+    async def offer(self, offer: Offer, text: str) -> str:
+        """Post a card with this text and the button "Answer now"; its id. Raises GatewayError."""
+        raise CallRejected("There are no cards here.")
+
+    async def offered(self, card: OfferCard, cursor: str) -> Page[Said]:
+        """A page of what a card offers. Raises GatewayError."""
+        raise NotFound("There are no cards here.")
+
+    async def settle(self, card: OfferCard, text: str, *, rest: str = "") -> None:
+        """Let a card say that it was used, and offer what is behind `rest`."""
+
+    def is_final(self, error: GatewayError) -> bool:
+        """True if the platform will refuse the same again."""
+        return isinstance(error, CallRejected | NotFound)
+
+    def reading(self, place: ConversationKey) -> AbstractAsyncContextManager[object]:
+        """What keeps a place as it is while a page is read and taken."""
+        return nullcontext()
+
+
+class Pauses(Protocol):
+    """The times for which a platform that delivers again was not connected."""
+
+    looks: bool
+    """This node looks for what was missed, as far as it knows."""
+
+    async def run(self, is_open: Callable[[], bool]) -> None:
+        """Note pauses, and how long all was heard, until cancelled."""
+        ...
+
+    def connected(self) -> None:
+        """Note that a connection was made."""
+        ...
+
+    def cut(self) -> None:
+        """Note that the last connection was lost."""
+        ...
+
+    def failed(self, at: float | None = None) -> None:
+        """Note that what was said at this time, or now, could not be stored."""
+        ...
+
+    async def note_lost(self, place: ConversationKey, at: float) -> None:
+        """Have a place read in which a message failed, or is to be offered.
+
+        Raises GatewayError.
+        """
+        ...
+
+    async def leave_out(self, since: float, until: float) -> None:
+        """Note that the platform drops what is said in this time. Raises GatewayError."""
+        ...
+
+
+class Backfill(Protocol):
+    """What was missed by an account, read until nothing is left."""
+
+    account: str
+    """Its name in [adapters]."""
+
+    @property
+    def rules(self) -> MissedRules:
+        """The ages up to which missed messages are answered or offered."""
+        ...
+
+    def pauses(self, redelivery: Redelivery) -> Pauses:
+        """The pauses of a platform that has no other way to know what it missed."""
+        ...
+
+    async def run(self) -> None:
+        """Read what is noted until cancelled, on one node at a time. Raises AuthError."""
+        ...
+
+    async def note(self, gaps: Sequence[Gap], marks: Mapping[str, str] | None = None) -> None:
+        """Add gaps to the work list, and set marks in the same step.
+
+        So what was not known at a mark is in the list once the mark has moved. A gap of a place
+        that is in the list is merged with what is not begun of it. Raises GatewayError.
+        """
+        ...
+
+    async def unread(self, *, limit: int) -> list[OpenGap]:
+        """Places with a root that are to be read. Raises GatewayError."""
+        ...
+
+    async def known_channels(self, workspace: str) -> list[KnownPlace]:
+        """The channels of a workspace in which there are threads.
+
+        `used` is 0 for those that were not used lately.
+        """
+        ...
+
+    async def known_threads(
+        self, place: ConversationKey, *, before: str, limit: int
+    ) -> list[KnownPlace]:
+        """Threads of a channel with roots below `before`, the greatest first.
+
+        All of them if that is "".
+        """
+        ...
+
+    async def recent_messages(self, workspace: str, since: float) -> list[RecentMessage]:
+        """The newest messages of a workspace's threads that were used since then."""
+        ...
+
+    async def answer(self, card: OfferCard, clicked: InboundMessage) -> str:
+        """Answer what a card offers; a reply to who clicked, "" if the card says it.
+
+        Raises GatewayError if it may be answered later.
+        """
+        ...
