@@ -65,6 +65,8 @@ class Pauses(Generic[Said]):
         """Since when something may have been missed of which no gap is noted yet."""
         self._whole_from = self._clock.time()
         """Since when there was no gap."""
+        self._looked = self._clock.time()
+        """When it was last looked whether the process stood still."""
         self._cut_at = 0.0
         """When the last connection ended, as far as this process knows."""
         self._left_out: list[tuple[float, float]] = []
@@ -107,6 +109,7 @@ class Pauses(Generic[Said]):
 
         If something was not stored meanwhile, or the process stood still, a pause is noted instead.
         """
+        self._looked = self._clock.time()
         while True:
             await self._wait()
             self._end_left_out()
@@ -125,20 +128,19 @@ class Pauses(Generic[Said]):
 
     async def _wait(self) -> None:
         """Wait for a connection, or until a mark is due."""
-        looked, step = self._clock.time(), MARK_EVERY / LOOKS
+        step = MARK_EVERY / LOOKS
         for _ in range(LOOKS):
             try:
                 async with asyncio.timeout(step):
                     await self._woken.wait()
             except TimeoutError:
                 pass
-            now = self._clock.time()
-            if now - looked > step + FROZEN:
+            looked, self._looked = self._looked, self._clock.time()
+            if self._looked - looked > step + FROZEN:
                 self.failed(looked)
                 break
-            if self._woken.is_set() or any(end <= now for _, end in self._left_out):
+            if self._woken.is_set() or any(end <= self._looked for _, end in self._left_out):
                 break
-            looked = now
         self._woken.clear()
 
     def _end_left_out(self) -> None:

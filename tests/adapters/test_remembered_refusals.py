@@ -101,7 +101,7 @@ REMEMBERED: dict[Memory, Row] = {
     ("slack/outbound/token_bucket.py", "_tokens"): Row("rate limit", "they grow again"),
 }
 NO_REFUSALS: dict[str, set[str]] = {
-    "backfill/pauses.py": {"_whole_from", "_woken"},
+    "backfill/pauses.py": {"_looked", "_whole_from", "_woken"},
     "backfill/work_list.py": {"_busy", "_changed", "back"},
     "discord/adapter.py": {"_servers_unknown"},
     "discord/connection/connection.py": {
