@@ -215,7 +215,7 @@ async def test_who_may_not_moves_nothing(tmp_path: Path, who: str) -> None:
             if who in ("unlisted", "guest"):
                 await run.until(lambda: NOT_ALLOWED in texts(slack, actor))
                 # Outside of its thread, and in it: once for what they said, and for each action.
-                await run.until(lambda: texts(slack, actor).count(NOT_ALLOWED) == 6)
+                await run.until(lambda: texts(slack, actor).count(NOT_ALLOWED) == 7)
                 await run.until(lambda: texts(slack, actor).count(REFUSED) == 1)
 
 
