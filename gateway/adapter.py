@@ -304,7 +304,7 @@ class AdapterHost(Protocol):
         ...
 
     def backfill(self, history: PlatformHistory[Said]) -> Backfill:
-        """What was missed on a platform, read by its history until nothing is left."""
+        """The reader of an account's missed messages."""
         ...
 
     @property

@@ -537,7 +537,7 @@ class Gateway:
     probe = _stored(SessionStore.probe)
 
     def backfill(self, history: PlatformHistory[Said]) -> WorkList[Said]:
-        """What was missed on a platform, read by its history until nothing is left."""
+        """The reader of an account's missed messages."""
         return WorkList(self, history)
 
     @property

@@ -1,4 +1,4 @@
-"""What was said while nobody listened: an adapter reads it, the gateway does the rest.
+"""A platform's history, and the backfill that reads it.
 
 An adapter reads a page of a place, completes what is for the team, and writes cards. What
 is read when, what is answered, offered or left, and what "Answer now" does is the gateway's.
@@ -26,7 +26,7 @@ Said = TypeVar("Said")
 
 @value
 class Found(Generic[Said]):
-    """A message on a page, with its id on the platform and its time."""
+    """A message on a page, with its id and time."""
 
     key: ConversationKey
     id: str
@@ -41,9 +41,9 @@ class Found(Generic[Said]):
 
 @value
 class OfferCard:
-    """A card at a place that offers answers to a conversation's messages from `first` on.
+    """A card that offers a conversation's messages from `first` on.
 
-    Its `id` is the platform's. It has no key where its conversation can't be told.
+    It stands at `place` with the platform's `id`. It has no key where its conversation can't be told.
     """
 
     place: ConversationKey
@@ -61,7 +61,7 @@ class OfferCard:
 
 @value
 class Offer:
-    """What a card is to offer: a conversation's messages from `first` on.
+    """A conversation's messages from `first` on, for a card.
 
     `place` is where they were found.
     """
@@ -73,7 +73,7 @@ class Offer:
 
 @value
 class Page(Generic[Said]):
-    """A page of a place, in the order of writing, with the cards between the messages.
+    """A page of messages and cards, in the order of writing.
 
     `cursor` is where the next page begins, None after the last one. `newest` is of what is left,
     None for no change. `further` are other places in which something was said, with the time.
@@ -87,7 +87,7 @@ class Page(Generic[Said]):
 
 @value
 class Redelivery:
-    """How a platform goes on to deliver what met no connection. In seconds.
+    """Seconds in which a platform delivers again what met no connection.
 
     `worth`: without a connection for so long, it is looked for what was missed at once. `given_up`:
     after so long it may have given up. `whole`: so long without a gap, it has tried again.
@@ -121,24 +121,24 @@ class PlatformHistory(ABC, Generic[Said]):
 
     @abstractmethod
     async def prepare(self, found: Found[Said], *, joined: bool) -> InboundMessage | None:
-        """The message with the ruling on it, if it is for the team.
+        """The judged message, if it is for the team.
 
         `joined`: the team is going to be in its conversation. Raises GatewayError.
         """
 
     async def complete(self, message: InboundMessage, said: Said, *, first: bool) -> InboundMessage:
-        """The whole message, with what was said before the `first` one. Raises GatewayError."""
+        """The whole message; the `first` one has its history."""
         return message
 
     async def tell(self, message: InboundMessage, said: Said, receipt: Receipt) -> None:
-        """Tell a message's author a reply, "" for none, and note what was taken."""
+        """Note that a message was taken, and send its reply."""
 
     async def cards(self, gap: OpenGap) -> Sequence[OfferCard]:
         """Cards of a place that no page of the gap shows."""
         return ()
 
     async def offer(self, offer: Offer, text: str) -> str:
-        """Post a card with this text and the button "Answer now"; its id. Raises GatewayError."""
+        """Post a card with the button "Answer now"; its id."""
         raise CallRejected("There are no cards here.")
 
     async def offered(self, card: OfferCard, cursor: str) -> Page[Said]:
@@ -146,14 +146,14 @@ class PlatformHistory(ABC, Generic[Said]):
         raise NotFound("There are no cards here.")
 
     async def settle(self, card: OfferCard, text: str, *, rest: str = "") -> None:
-        """Let a card say that it was used, and offer what is behind `rest`."""
+        """Change a used card's text; it offers what is behind `rest`."""
 
     def is_final(self, error: GatewayError) -> bool:
         """True if the platform will refuse the same again."""
         return isinstance(error, CallRejected | NotFound)
 
     def reading(self, place: ConversationKey) -> AbstractAsyncContextManager[object]:
-        """What keeps a place as it is while a page is read and taken."""
+        """A guard of a place while a page is taken."""
         return nullcontext()
 
 
@@ -176,23 +176,23 @@ class Pauses(Protocol):
         ...
 
     def failed(self, at: float | None = None) -> None:
-        """Note that what was said at this time, or now, could not be stored."""
+        """Note that something of this time, or now, was not stored."""
         ...
 
     async def note_lost(self, place: ConversationKey, at: float) -> None:
-        """Have a place read in which a message failed, or is to be offered.
+        """Have a place read from a message that failed on.
 
         Raises GatewayError.
         """
         ...
 
     async def leave_out(self, since: float, until: float) -> None:
-        """Note that the platform drops what is said in this time. Raises GatewayError."""
+        """Note that the platform drops a time. Raises GatewayError."""
         ...
 
 
 class Backfill(Protocol):
-    """What was missed by an account, read until nothing is left."""
+    """The reader of an account's missed messages."""
 
     account: str
     """Its name in [adapters]."""
@@ -203,15 +203,15 @@ class Backfill(Protocol):
         ...
 
     def pauses(self, redelivery: Redelivery) -> Pauses:
-        """The pauses of a platform that has no other way to know what it missed."""
+        """The pauses of a platform that tells none itself."""
         ...
 
     async def run(self) -> None:
-        """Read what is noted until cancelled, on one node at a time. Raises AuthError."""
+        """Read until cancelled, one node at a time. Raises AuthError."""
         ...
 
     async def note(self, gaps: Sequence[Gap], marks: Mapping[str, str] | None = None) -> None:
-        """Add gaps to the work list, and set marks in the same step.
+        """Add gaps, and set marks in the same step.
 
         So what was not known at a mark is in the list once the mark has moved. A gap of a place
         that is in the list is merged with what is not begun of it. Raises GatewayError.
@@ -243,7 +243,7 @@ class Backfill(Protocol):
         ...
 
     async def answer(self, card: OfferCard, clicked: InboundMessage) -> str:
-        """Answer what a card offers; a reply to who clicked, "" if the card says it.
+        """Answer what a card offers; the reply, "" if it says it.
 
         Raises GatewayError if it may be answered later.
         """

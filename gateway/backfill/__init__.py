@@ -1,1 +1,1 @@
-"""Backfill: what was said in pauses is read page by page, and answered or offered."""
+"""Backfill: missed messages are read, and answered or offered."""

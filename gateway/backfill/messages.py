@@ -67,7 +67,7 @@ class BackfillHost(AdapterHost, Protocol):
 
 @value
 class Missed(Generic[Said]):
-    """A message for the team that was not taken yet, and its fate."""
+    """A message for the team that was not taken, and its fate."""
 
     message: InboundMessage
     found: Found[Said]
@@ -122,7 +122,7 @@ class MissedMessages(Generic[Said]):
         return 1
 
     async def _is_wanted(self, message: InboundMessage, found: Found[Said]) -> bool:
-        """False for commands, which are about nothing of now, and what is muted or deleted."""
+        """False for commands of then, and what is muted or deleted."""
         host = self._host
         if message.event == "message" and host.is_command(message.text):
             return False
@@ -154,7 +154,7 @@ class MissedMessages(Generic[Said]):
     async def hand_in(
         self, missed: Sequence[Missed[Said]], *, asked: float = 0.0
     ) -> Counter[MissedOutcome]:
-        """Hand in messages, all or none; how many were taken, refused or are to be offered.
+        """Hand in messages, all or none; their number by the outcomes.
 
         `asked` is when somebody wanted the answers. Raises GatewayError.
         """

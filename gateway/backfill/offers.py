@@ -46,7 +46,7 @@ class Pending:
 
 
 class Offers(Generic[Said]):
-    """Posts the cards of a platform, one for each conversation, and answers what they offer."""
+    """Posts a platform's cards, and answers what they offer."""
 
     def __init__(
         self, host: BackfillHost, history: PlatformHistory[Said], missed: MissedMessages[Said]
@@ -66,7 +66,7 @@ class Offers(Generic[Said]):
         missed: dict[str, Missed[Said]],
         pending: dict[ConversationKey, Pending],
     ) -> int:
-        """Add a page's messages to what is pending; the number of those that a card offers.
+        """Add a page's messages to what is pending.
 
         A card hides nothing that was written before what it offers, nor after it.
         """
@@ -84,7 +84,7 @@ class Offers(Generic[Said]):
         return offered
 
     async def _is_offered(self, gap: OpenGap, found: Found[Said]) -> bool:
-        """True if a card stands below it: of this process, or of one that was killed."""
+        """True if a card, also of a killed process, offers it."""
         if gap.id not in self._seen:
             self._seen[gap.id] = [*await self._history.cards(gap)]
         last = self._posted.get(found.key)
@@ -112,7 +112,7 @@ class Offers(Generic[Said]):
         return found, cursor
 
     async def _post(self, gap: OpenGap, offer: Offer, count: int) -> MissedOutcome:
-        """Post one card, unless one was posted meanwhile. "refused" where none may be."""
+        """Post a card unless one stands; "refused" where none may be."""
         key, last = offer.key, self._posted.get(offer.key)
         if last is not None and last.covers(key, offer.first):
             return "offer"
@@ -143,7 +143,7 @@ class Offers(Generic[Said]):
                 await sleep(self._history.clock, error.retry_after)
 
     async def answer(self, card: OfferCard, clicked: InboundMessage) -> str:
-        """Answer what a card offers; a reply to who clicked, "" if the card says it."""
+        """Answer what a card offers; the reply, "" if it says it."""
         if not await self._host.may(clicked):
             return NOT_ALLOWED
         asked = clicked.at or self._history.clock.time()
@@ -184,7 +184,7 @@ class Offers(Generic[Said]):
 
 
 def parse_cursor(gap: OpenGap) -> tuple[OpenGap, dict[ConversationKey, Pending]]:
-    """The gap with its adapter's cursor, and what is to be offered at its end."""
+    """The gap with its adapter's cursor, and the pending offer."""
     found = _PENDING.fullmatch(gap.cursor) if gap.place.root else None
     if found is None:
         return gap, {}
@@ -194,7 +194,7 @@ def parse_cursor(gap: OpenGap) -> tuple[OpenGap, dict[ConversationKey, Pending]]
 
 
 def count_text(count: int) -> str:
-    """A number of messages with its verb; 0 if it is not known."""
+    """A number of messages with its verb; 0 if unknown."""
     if count == 1:
         return "a message was"
     return f"{count} messages were" if count else "messages were"

@@ -84,7 +84,7 @@ class Pauses(Generic[Said]):
         self._cut_at = self._clock.time()
 
     def failed(self, at: float | None = None) -> None:
-        """Note that what was said at this time, or now, could not be stored."""
+        """Note that something of this time, or now, was not stored."""
         times = (at, self._failed_at, self._clock.time())
         self._failed_at = min(time for time in times if time is not None)
 
@@ -96,7 +96,7 @@ class Pauses(Generic[Said]):
         self._woken.set()
 
     async def note_lost(self, place: ConversationKey, at: float) -> None:
-        """Have a place read in which a message failed, or is to be offered.
+        """Have a place read from a message on.
 
         Raises GatewayError.
         """

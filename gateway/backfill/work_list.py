@@ -1,4 +1,4 @@
-"""The work list of what was missed on a platform, read until nothing is left.
+"""The work list of missed messages, read until nothing is left.
 
 It is in the store: a gap for each place, the newest first. One node at a time reads it, page by
 page; a page that was not finished when the process ended is read again. What can't be read now is
@@ -68,7 +68,7 @@ class WorkList(Generic[Said]):
         return Pauses(self._host, self, self._history, redelivery)
 
     async def note(self, gaps: Sequence[Gap], marks: Mapping[str, str] | None = None) -> None:
-        """Add gaps to the work list, and set marks in the same step."""
+        """Add gaps, and set marks in the same step."""
         if gaps:
             self._missed.back = max(gap.until for gap in gaps)
         await self._host.store.add_gaps(self.account, gaps, marks or {})
@@ -95,7 +95,7 @@ class WorkList(Generic[Said]):
         return await self._host.store.recent_messages(self.account, workspace, since)
 
     async def run(self) -> None:
-        """Read what is noted until cancelled, on one node at a time. Raises AuthError."""
+        """Read until cancelled, one node at a time. Raises AuthError."""
         try:
             async with asyncio.TaskGroup() as group:
                 while True:
@@ -108,7 +108,7 @@ class WorkList(Generic[Said]):
                     await self._host.release(self.lease)
 
     async def _begin(self, group: asyncio.TaskGroup) -> None:
-        """Begin to read as many places as may be read at a time."""
+        """Begin to read as many places as may be read."""
         try:
             if not await self._host.hold(self.lease):
                 return
@@ -163,7 +163,7 @@ class WorkList(Generic[Said]):
             self._changed.set()
 
     async def _page(self, gap: OpenGap) -> ReadPage:
-        """Read a page, and answer or offer what is on it. Raises GatewayError."""
+        """Read a page, and answer or offer what it shows."""
         at, pending = parse_cursor(gap)
         async with self._history.reading(gap.place):
             try:

@@ -1,4 +1,4 @@
-"""Memories of refusals in the adapters and in backfill, with owners and ends.
+"""Memories of refusals in adapters and backfill, with owners and ends.
 
 A refusal of one call is no property of a place. Whatever is kept of one beyond its call is
 found here by the syntax tree, and has a row.

@@ -1,4 +1,4 @@
-"""A platform of rooms whose history is a list, for tests of backfill."""
+"""A platform of rooms whose history is a list."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def room(name: str, root: str = "") -> ConversationKey:
 
 @dataclass
 class Line:
-    """What somebody said, or a card."""
+    """A line that somebody said, or a card."""
 
     key: ConversationKey
     id: str
@@ -80,7 +80,7 @@ class RoomHistory(PlatformHistory[Line]):
         self._gateway = gateway
 
     async def read_page(self, gap: OpenGap) -> Page[Line]:
-        """Two lines of a room or a thread, or the list of rooms."""
+        """Two lines of a place, or the list of rooms."""
         self.rooms.reads.append(gap.place.channel)
         self.rooms.fail(gap.place.channel)
         if not gap.place.channel:
@@ -129,7 +129,7 @@ class RoomHistory(PlatformHistory[Line]):
         return self.rooms.say(offer.key, text, first=offer.first).id
 
     async def offered(self, card: OfferCard, cursor: str) -> Page[Line]:
-        """What is behind a card's first message."""
+        """Lines from a card's first message on."""
         self.rooms.fail("offered")
         return self._page(card.place, cursor or str(int(card.first) - 1), 0.0)
 

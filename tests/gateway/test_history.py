@@ -1,4 +1,4 @@
-"""What a card of missed messages covers."""
+"""Messages that a card covers."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class ArchivedThreads:
         self._untold_until = monotonic() + UNTOLD
 
     def tell(self, channels: Sequence[Channel]) -> None:
-        """Know active threads whose gaps are stored, and of which channels."""
+        """Know active threads whose gaps are stored."""
         self.woken.tell(channels)
         told = {channel.id for channel in channels}
         self._inherited = {id_: of for id_, of in self._inherited.items() if of not in told}

@@ -1,4 +1,4 @@
-"""Gaps of channels, threads and direct channels in which something may have been said."""
+"""Gaps of channels and threads in which something may have been said."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ class InteractionHandler:
         )
 
     async def _answer_missed(self, acted: Acted, first: str) -> str:
-        """Have answered what a button offers; the reply, "" if the button says it."""
+        """Answer what a button offers; the reply, "" if it says it."""
         event = acted.event
         card = await self._history.card(event.channel, event.guild, first, acted.message)
         if card is None or card.key is None:

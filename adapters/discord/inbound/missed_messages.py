@@ -83,7 +83,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         self._me = me
         self._lock = lock
         self.backfill = host.backfill(self)
-        """What reads it."""
+        """Its reader."""
         self._began = context.clock()  # what an earlier process posted may be used, and lost
 
     @asynccontextmanager
@@ -93,7 +93,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
             yield
 
     async def read_page(self, gap: OpenGap) -> Page[ParsedMessage]:
-        """Read a page of a channel or an archive; nothing of a channel that is gone."""
+        """Read a page of a channel or an archive."""
         try:
             return await (self._archives.read(gap) if gap.place.root else self._channel_page(gap))
         except ApiError as error:
@@ -147,7 +147,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         ]
 
     async def prepare(self, found: Found[ParsedMessage], *, joined: bool) -> InboundMessage | None:
-        """The message with the ruling on it, if it is for the team."""
+        """The judged message, if it is for the team."""
         me = await self._me(found.said.guild)
         return await self._handler.prepare(found.said, me, joined=joined)
 
@@ -205,7 +205,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         return None
 
     async def offered(self, card: OfferCard, cursor: str) -> Page[ParsedMessage]:
-        """A page of the messages from the first one to before the button."""
+        """A page from the first message to before the button."""
         channel = await self._channel(card.place.channel)
         return await self._page(channel, int(cursor or card.first) - (not cursor), int(card.id) - 1)
 
@@ -216,7 +216,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         await self._rest.call("PATCH", f"{_messages(card.place.channel)}/{card.id}", json=body)
 
     def is_final(self, error: GatewayError) -> bool:
-        """True if Discord will refuse the same again; a proxy's page has no code of Discord's."""
+        """False for a proxy's page, which has no code of Discord's."""
         passing = isinstance(error, ApiError) and error.status == FORBIDDEN and not error.code
         return super().is_final(error) and not passing
 

@@ -71,7 +71,7 @@ class Drafts:
         return replace(draft.message, author=await self.author(draft))
 
     async def judged(self, draft: Draft) -> InboundMessage:
-        """The draft's message with its author, the ruling on it and its words so far.
+        """The draft's message, judged, with its author and plain words.
 
         Raises GatewayError if Slack can't be asked.
         """

@@ -30,7 +30,7 @@ async def post_card(calls: Calls, key: ConversationKey, text: str, first: str) -
 
 
 async def settle_card(calls: Calls, key: ConversationKey, ts: str, text: str, rest: str) -> None:
-    """Let a card say this, with a button for what is behind `rest`. Raises GatewayError."""
+    """Change a card's text; its button offers what is behind `rest`."""
     await calls.write(
         key.workspace,
         "chat.update",

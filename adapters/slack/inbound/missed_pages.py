@@ -1,4 +1,4 @@
-"""Pages of what was missed: lists of channels, messages of channels and of threads.
+"""Slack's history in pages: lists of channels, channels and threads.
 
 A channel is read from its newest message on, down to those that are older than what is offered:
 each shows whether its thread went on. Threads that began before are a place of their own, so that
@@ -46,7 +46,7 @@ UNLISTED = (
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What Slack's history is read and taken with."""
+    """Parts with which Slack's history is read and taken."""
 
     host: AdapterHost
     rates: ReadRates
@@ -69,7 +69,7 @@ class SlackHistory(PlatformHistory[Draft]):
         self._fetching = reading.fetching
         self._replies = reading.replies
         self.backfill = reading.host.backfill(self)
-        """What reads it."""
+        """Its reader."""
 
     def workspaces(self) -> Sequence[str]:
         """The workspaces of the app."""
@@ -139,7 +139,7 @@ class SlackHistory(PlatformHistory[Draft]):
         return Page(cursor=f"{LIST}{cursor}" if cursor else None, further=further)
 
     async def _channel(self, gap: OpenGap) -> Page[Draft]:
-        """Messages of a channel without replies, from the newest on; threads that went on."""
+        """A channel's messages without replies, and threads that went on."""
         answer = await self._rates.read_in_turn(
             gap.place.workspace,
             HISTORY,
@@ -224,7 +224,7 @@ class SlackHistory(PlatformHistory[Draft]):
     # --- messages ---
 
     async def prepare(self, found: Found[Draft], *, joined: bool) -> InboundMessage | None:
-        """The message with the ruling on it, if it is for the team."""
+        """The judged message, if it is for the team."""
         if not await self._drafts.is_meant(found.said, joined=joined):
             return None
         return await self._drafts.judged(found.said)
@@ -249,7 +249,7 @@ class SlackHistory(PlatformHistory[Draft]):
         return await post_card(self._calls, offer.key, text, offer.first)
 
     async def offered(self, card: OfferCard, cursor: str) -> Page[Draft]:
-        """What a card offers, as far as it can be read now."""
+        """Messages that a card offers, as far as readable now."""
         after = before(card.first)
         excerpt = None if cursor else await self._threads.read(card.place, after=after)
         if excerpt is None:

@@ -29,7 +29,7 @@ from tests.gateway.scripted import ScriptedTeams, solo
 
 
 class NodeBackfill(WorkList[Any]):
-    """What one node has missed."""
+    """One node's work list."""
 
     def __init__(self, node: Node, history: PlatformHistory[Any]) -> None:
         host: Any = node

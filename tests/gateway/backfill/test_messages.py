@@ -1,4 +1,4 @@
-"""What becomes of missed messages."""
+"""Fates of missed messages."""
 
 from __future__ import annotations
 

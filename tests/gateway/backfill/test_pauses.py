@@ -1,4 +1,4 @@
-"""Pauses of a platform that delivers again: see also the journeys of Slack."""
+"""Pauses of a platform that delivers again."""
 
 from __future__ import annotations
 
