@@ -43,7 +43,7 @@ class Found(Generic[Said]):
 class OfferCard:
     """A card that offers a conversation's messages from `first` on.
 
-    It stands at `place` with the platform's `id`. It has no key where its conversation can't be told.
+    It stands at `place`. Without a key, its conversation can't be told.
     """
 
     place: ConversationKey
