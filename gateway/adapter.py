@@ -320,6 +320,14 @@ class AdapterHost(Protocol):
         """Note that something came in from a platform, be it a heartbeat."""
         ...
 
+    async def node_count(self, adapter: str) -> int:
+        """Number of the store's nodes that serve an account. Raises GatewayError."""
+        ...
+
+    def note_strangers(self, adapter: str, found: int) -> None:
+        """Note how many others use an account's token beside the store's nodes."""
+        ...
+
     def connection(self, adapter: str, *, is_open: bool) -> None:
         """Note that a platform was connected or lost, for `parley status`.
 

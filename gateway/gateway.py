@@ -70,6 +70,7 @@ from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.shared_nodes import NodeParts, turn_order
 from gateway.runtime.shared_rates import SharedRates
 from gateway.runtime.status import Status
+from gateway.runtime.store_health import OK, known_nodes
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
 from gateway.sessions.lanes import Lanes
@@ -646,6 +647,16 @@ class Gateway:
     def compare_time(self, adapter: str, told: float) -> None:
         """Compare the clock with the time that a platform has told."""
         self._trust.compare(told, adapter)
+
+    async def node_count(self, adapter: str) -> int:
+        """Number of the store's nodes that serve an account."""
+        nodes = [each.node.platforms for each in await known_nodes(self._store, OK) if each.lives]
+        return max(1, sum(adapter in each for each in nodes))
+
+    def note_strangers(self, adapter: str, found: int) -> None:
+        """Note how many others use an account's token beside the store's nodes."""
+        if told := self.vitals.platforms.note_strangers(adapter, found):
+            self.remark(adapter, told)
 
     def remark(self, adapter: str, text: str) -> None:
         """Tell the operator what a platform did not permit."""

@@ -256,6 +256,7 @@ class _Bot:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._sync_commands(), name="tells Discord of the commands")
                 group.create_task(self._catch_up.run(), name="works off what was missed")
+                group.create_task(self._gate.watch(), name="looks for others' sessions")
 
     def _hears_all(self) -> bool:
         return self._shards.hears_all

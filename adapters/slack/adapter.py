@@ -181,6 +181,12 @@ class _Service:
                 group.create_task(_fail_with(self._fatal), name="slack end")
                 if self._sockets is not None:
                     group.create_task(self._sockets.run(), name="slack sockets")
+                    account = self._config.account
+                    nodes = partial(self._host.node_count, account)
+                    watch = self._sockets.watch(
+                        self._clock, nodes, partial(self._host.note_strangers, account)
+                    )
+                    group.create_task(watch, name="slack connections")
 
     async def _load(self, installs: Installations) -> None:
         """Load the installed workspaces.

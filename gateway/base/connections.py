@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
@@ -11,6 +13,13 @@ STALE = 120.0
 """Seconds without a frame after which a platform's connection counts as dead; all of them send
 something more often.
 """
+
+LOG = logging.getLogger("gateway")
+
+STRANGERS = (
+    "another process uses its token, so that each gets a part of what people write: end it, or "
+    "give both the same store"
+)
 
 Life = Literal["connecting", "connected", "silent", "stopped"]
 
@@ -33,6 +42,8 @@ class Connections:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._pulses: dict[str, _Pulse] = {}
+        self.strangers = Counter[str]()
+        """Others that use an account's token beside the store's nodes."""
 
     def began(self, adapter: str) -> None:
         """The connection to a platform is being made."""
@@ -55,6 +66,13 @@ class Connections:
         if pulse.frame_at is None or now - pulse.frame_at >= STALE:
             pulse.heard_since = now
         pulse.frame_at = now
+
+    def note_strangers(self, adapter: str, found: int) -> str:
+        """Note others with an account's token; the words for it, or ""."""
+        if found and not self.strangers[adapter]:
+            LOG.warning("%s: %s", adapter, STRANGERS)
+        self.strangers[adapter] = found
+        return STRANGERS if found else ""
 
     def _pulse(self, adapter: str) -> _Pulse:
         return self._pulses.setdefault(adapter, _Pulse(self._clock()))

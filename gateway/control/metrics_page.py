@@ -122,6 +122,12 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
         {key: each.oldest for key, each in waiting.items()},
         "adapter limit",
     )
+    yield _gauge(
+        "strangers",
+        "Connections with the account's token that no node of the store holds.",
+        dict.fromkeys(vitals.platforms.frames(), 0) | vitals.platforms.strangers,
+        "adapter",
+    )
     yield _gauge("turns_running", "Turns that run now.", status.running)
     yield _gauge("teams_live", "Idle teams in memory.", status.live)
     yield _gauge("teams_live_bytes", "Size of their last snapshots.", status.live_bytes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from time import time_ns
 from typing import Any
 
@@ -222,7 +223,8 @@ class Intake:
         if accepted.forgotten:
             self._life.gone(accepted.forgotten)
             self._nodes.tell("gone", accepted.forgotten)
-        self._bus.publish(lane, accepted.events)
+        for thread, events in groupby(accepted.events, key=lambda event: event.thread):
+            self._bus.publish(thread, events)
         if isinstance(accepted.decision, QueueEntry | CommandReply) and accepted.decision.late:
             self._life.deadlines.look()
         self._tell_turn(accepted)

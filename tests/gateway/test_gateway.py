@@ -275,6 +275,9 @@ async def test_on_a_platform_new_gives_the_conversation_another_thread(tmp_path)
         await until(gateway, first.thread, ends)
         same = await gateway.accept(say("again", "2"))
         fresh = await gateway.accept(say("/new", "3"))
+        assert not fresh.reply
+        [told] = await until(gateway, fresh.thread, lambda event: isinstance(event, Notice))
+        assert told.text.startswith("A new thread has started.")
         later = await gateway.accept(say("anew", "4"))
         await until(gateway, later.thread, ends)
     assert same.thread == first.thread

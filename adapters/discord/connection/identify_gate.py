@@ -25,6 +25,10 @@ BUCKET_SECONDS = 5.25
 """Seconds between two sessions of a bucket, with some for the way."""
 LOOK_AGAIN = 1.0
 LONGEST_WAIT = 60.0
+COUNT_SECONDS = 600.0
+"""Seconds between two looks at the sessions that are left."""
+LEFT = "sessions left"
+"""Mark of the sessions that are left by what this store's nodes have begun, and until when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,33 @@ class IdentifyGate:
         except BaseException:
             lock.release()
             raise
+        await self._compare(limit, begins=1)
         self._start_task(self._release_later(bucket, lock), "leaves the bucket to the next shard")
+
+    async def watch(self) -> None:
+        """Notice sessions of the bot that no node of this store has begun."""
+        while True:
+            await sleep(self._clock, COUNT_SECONDS)
+            await self._compare(await self._limit())
+
+    async def _compare(self, limit: SessionLimit, begins: int = 0) -> None:
+        """Compare the sessions left with those that nodes have left.
+
+        The limit was asked for before: what a node begins meanwhile is no stranger's. Of a bot that
+        begins several at a time nothing is known.
+        """
+        account, now = self._rest.account, self._clock.time()
+        if limit.concurrency > 1 or not limit.reset:
+            return
+        try:
+            mark = (await self._host.marks(account, LEFT)).get(LEFT, "0 0")
+            left, until = map(float, mark.split())
+            ends = now + limit.reset
+            found = max(0, int(left) - limit.remaining) if now < until else 0
+            self._host.note_strangers(account, found)
+            await self._host.mark(account, LEFT, f"{limit.remaining - begins} {ends:.0f}")
+        except GatewayError as error:
+            LOG.info("the sessions that are left were not compared: %s", error)
 
     async def _hold(self, bucket: str) -> bool:
         try:

@@ -24,10 +24,13 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.slack.connection.payload import number_at
 from adapters.slack.connection.web_api import SDK_LOG
 from adapters.slack.connection.workspace import UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
+from gateway.base.clock import Clock, sleep
 from gateway.base.proxy_connector import failure, platform_session
+from gateway.errors import GatewayError
 from gateway.surface import PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -41,6 +44,9 @@ STALE = 17.0
 CONNECT_SECONDS = 15.0
 CLOSE_SECONDS = 2.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+COUNT_SECONDS, COUNT_AGAIN = 60.0, 600.0
+"""Seconds between two looks at Slack's count of connections; the second, once others were told of.
+"""
 AT_ONCE = 64
 """Envelopes that are worked on at a time; the others wait, and Slack delivers them again."""
 
@@ -67,6 +73,8 @@ class _Socket(SocketModeClient):
     ) -> None:
         super().__init__(app_token, logger=SDK_LOG, web_client=web, ping_interval=PING_EVERY)
         self.socket_mode_request_listeners.append(handle)
+        self.counted = 0
+        """Connections of the app by Slack's count, this one included."""
         self.greeted = asyncio.Event()
         self.lost = asyncio.Event()
         self.reason = ""
@@ -114,6 +122,7 @@ class _Socket(SocketModeClient):
         """Handle hello and disconnect; the app handles the rest."""
         match message.get("type"):
             case "hello":
+                self.counted = number_at(message, "num_connections")
                 self.greeted.set()
             case "disconnect":
                 self.reason = str(message.get("reason", "")) or "asked to"
@@ -174,6 +183,10 @@ class Sockets:
         self._connected = connected
         self._changed = changed
         self._live: dict[int, _Socket] = {}
+        self._own: set[_Socket] = set()
+        """All that are open, those that are being opened or closed included."""
+        self._surplus = 0
+        """Connections that Slack counted last beside those of this node."""
 
     async def run(self) -> None:
         """Keep them until cancelled. Raises AuthError."""
@@ -185,6 +198,28 @@ class Sockets:
     def open_count(self) -> int:
         """Number of open connections."""
         return sum(not socket.lost.is_set() for socket in self._live.values())
+
+    async def watch(
+        self, clock: Clock, nodes: Callable[[], Awaitable[int]], tell: Callable[[int], None]
+    ) -> None:
+        """Tell of connections that no node of the store holds, until cancelled.
+
+        Slack counts when it greets a connection: so in doubt one is opened anew, and only what two
+        looks find is told.
+        """
+        found = before = 0
+        while True:
+            await sleep(clock, COUNT_AGAIN if found and before else COUNT_SECONDS)
+            try:
+                before, found = found, max(0, self._surplus - SOCKETS * (await nodes() - 1))
+            except GatewayError as error:
+                LOG.info("the store's nodes are not known now: %s", error)
+                continue
+            tell(found if before else 0)
+            if found and self._live:
+                socket = next(iter(self._live.values()))
+                socket.reason = "counted anew"
+                socket.lost.set()
 
     async def _keep(self, number: int) -> None:
         failures = 0
@@ -218,22 +253,24 @@ class Sockets:
         url = await _address(web, self._app_token)
         socket = _Socket(self._app_token, web, self._handle, self._heartbeat)
         socket.wss_uri = url
+        self._own.add(socket)
         try:
             await socket.use_proxy()
             async with asyncio.timeout(CONNECT_SECONDS):
                 await socket.connect()
                 await _wait_for_hello(socket)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            await socket.finish()
+            await self._finish(socket)
             raise PlatformUnreachable(
                 f"Slack did not accept the connection ({_name(error)})."
             ) from error
         except BaseException:
-            await socket.finish()
+            await self._finish(socket)
             raise
         if not socket.greeted.is_set():
-            await socket.finish()
+            await self._finish(socket)
             raise PlatformUnreachable(f"Slack ended the connection at once ({socket.reason}).")
+        self._surplus = socket.counted - len(self._own)
         return socket
 
     async def _take_over(self, number: int, fresh: _Socket) -> None:
@@ -245,11 +282,15 @@ class Sockets:
             self._changed(True)
             self._connected()
         if old is not None:
-            await old.finish()
+            await self._finish(old)
 
     async def _close(self, number: int) -> None:
         if (socket := self._live.pop(number, None)) is not None:
-            await socket.finish()
+            await self._finish(socket)
+
+    async def _finish(self, socket: _Socket) -> None:
+        await socket.finish()
+        self._own.discard(socket)
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         started = time.time()

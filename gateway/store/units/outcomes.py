@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.conversation import ConversationKey
+from gateway.events import Notice
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
@@ -82,14 +83,15 @@ def resolve(acceptance: Acceptance, decision: RequestAnswer | RequestSupport) ->
 
 
 def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
-    """Let the conversation go on in a new thread."""
-    old, key = acceptance.met.thread, acceptance.message.key
-    stop, events = "", ()
+    """Let the conversation go on in a new thread, and tell all there."""
+    old, key, reply = acceptance.met.thread, acceptance.message.key, decision.reply
+    stop, events, told = "", (), ()
     if old is not None and not old.current:  # the conversation has left it already
         old = thread_at(acceptance.connection, key)
     if key.is_local:
         key = ConversationKey.local(acceptance.new.id)
     elif old is not None:
+        reply, told = "", (Notice(thread=acceptance.new.id, text=decision.reply),)
         _detach(acceptance.connection, old.id)
         acceptance.note("thread.left", thread=old.id)
         stop = acceptance.request_stop(old.id)
@@ -97,9 +99,10 @@ def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
         events = add_events(acceptance.connection, old.id, over, acceptance.now)
     by = acceptance.message.author.id
     thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key, by=by)
+    events += add_events(acceptance.connection, thread.id, told, acceptance.now)
     lane = old.id if old else thread.id
-    inbox = acceptance.insert(lane, "command", decision.reply)
-    accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply, events=events)
+    inbox = acceptance.insert(lane, "command", reply)
+    accepted = acceptance.accepted(inbox, thread.id, "command", reply, events=events)
     return replace(accepted, lane=lane, wake=bool(stop), stop=stop)
 
 

@@ -19,11 +19,22 @@ from tests.fakes.hand_clock import HandClock
 
 
 class Host:
-    """A node's leases, which are in a table that nodes share."""
+    """A node's leases and marks, which are in tables that nodes share."""
 
-    def __init__(self, leases: dict[str, Host]) -> None:
+    def __init__(self, leases: dict[str, Host], kept: dict[str, str]) -> None:
         self.leases = leases
+        self.kept = kept
         self.failing = False
+        self.strangers: list[int] = []
+
+    async def marks(self, platform: str, name: str = "") -> dict[str, str]:
+        return {name: self.kept[name]} if name in self.kept else {}
+
+    async def mark(self, platform: str, name: str, value: str) -> None:
+        self.kept[name] = value
+
+    def note_strangers(self, adapter: str, found: int) -> None:
+        self.strangers.append(found)
 
     async def hold(self, lease: str) -> bool:
         if self.failing:
@@ -42,14 +53,18 @@ class Gates:
     def __init__(self, rest: Rest, group: asyncio.TaskGroup) -> None:
         self.clock = HandClock()
         self.passed: dict[int, float] = {}
-        leases: dict[str, Host] = {}
-        self.hosts = [Host(leases), Host(leases)]
+        leases, kept = dict[str, Host](), dict[str, str]()
+        self.hosts = [Host(leases, kept), Host(leases, kept)]
         self._group = group
         hosts: list[Any] = self.hosts
         self._gates = [IdentifyGate(host, rest, self._start, self.clock) for host in hosts]
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
         self._group.create_task(work, name=name)
+
+    def watch(self, node: int) -> asyncio.Task[None]:
+        """A node looks for the sessions of others."""
+        return self._group.create_task(self._gates[node].watch())
 
     def ask(self, node: int, shard: int) -> None:
         """A node wants to begin a session of a shard."""
@@ -157,3 +172,23 @@ async def test_a_bucket_is_left_to_the_others_though_the_database_was_away(
     assert list(gates.passed) == [0]
     gates.hosts[0].failing = False
     await gates.let(discord, 2)
+
+
+async def test_sessions_that_no_node_has_begun_are_noticed(
+    gates: Gates, discord: DiscordSimulator
+) -> None:
+    starts = discord.gateway.starts
+    watching = gates.watch(1)
+    for shard in range(3):
+        gates.ask(shard % 2, shard)
+        await gates.let(discord, shard + 1)
+        discord.advance(6)
+        assert starts.admit(0)  # as its node does now
+    assert {found for host in gates.hosts for found in host.strangers} == {0}
+    discord.advance(6)
+    assert starts.admit(0)  # as nobody's node
+    gates.clock.advance(identify_gate.COUNT_SECONDS)
+    await discord.until(lambda: gates.hosts[1].strangers[-1:] == [1])
+    gates.clock.advance(identify_gate.COUNT_SECONDS)
+    await discord.until(lambda: gates.hosts[1].strangers[-1:] == [0])
+    watching.cancel()

@@ -7,7 +7,9 @@ import logging
 import os
 from pathlib import Path
 
+import aiohttp
 import pytest
+from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack import Config, adapter
 from adapters.slack.adapter import SlackAdapter
@@ -267,3 +269,39 @@ async def test_slack_renews_the_connections_every_hour_and_nothing_is_lost(tmp_p
             await run.until(lambda asked=asked: slack.messages("general", asked)[1:])
         assert not [each for each in slack.deliveries if each.lost]
         assert await run.inbox() == ["turn"] * 3
+
+
+async def test_another_process_with_the_token_is_noticed_after_a_minute(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path) as run,
+        aiohttp.ClientSession() as session,
+    ):
+        platforms, web = run.gateway.vitals.platforms, AsyncWebClient(base_url=slack.api_url)
+        address = await web.apps_connections_open(app_token=slack.app_token)
+        async with session.ws_connect(str(address["url"])):
+            first = slack.sockets.live[0]
+            slack.sockets.disconnect("refresh_requested", first)
+            await run.until(lambda: first not in slack.sockets.live)
+            await run.until(connected(slack, 3))
+            before = list(slack.sockets.live)
+            slack.clock.advance(sockets.COUNT_SECONDS)
+            await run.until(lambda: {*before} - {*slack.sockets.live})
+            assert not platforms.strangers["slack"]  # one look is none: a dead one may count yet
+            slack.clock.advance(sockets.COUNT_SECONDS)
+            await run.until(lambda: platforms.strangers["slack"] == 1)
+            assert any("another process" in each for each in run.gateway.vitals.remarks)
+        slack.clock.advance(sockets.COUNT_AGAIN)
+        await run.until(lambda: (slack.clock.advance(10), not platforms.strangers["slack"])[1])
+
+
+async def test_nodes_of_one_store_and_renewed_connections_are_no_strangers(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        for _ in range(4):
+            before = list(slack.sockets.live)
+            slack.sockets.disconnect("refresh_requested")
+            await run.until(lambda before=before: not {*before} & {*slack.sockets.live})
+            await run.until(connected(slack))
+            slack.clock.advance(sockets.COUNT_SECONDS)
+        assert not run.gateway.vitals.platforms.strangers["slack"]
+        assert not run.gateway.vitals.remarks
