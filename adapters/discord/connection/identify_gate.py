@@ -82,7 +82,7 @@ class IdentifyGate:
         self._start_task(self._release_later(bucket, lock), "leaves the bucket to the next shard")
 
     async def watch(self) -> None:
-        """Notice sessions of the bot that no node of this store has begun."""
+        """Compare the sessions left with those that nodes left.
         while True:
             await sleep(self._clock, COUNT_SECONDS)
             await self._compare(await self._limit())

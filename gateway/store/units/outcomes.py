@@ -83,7 +83,7 @@ def resolve(acceptance: Acceptance, decision: RequestAnswer | RequestSupport) ->
 
 
 def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
-    """Let the conversation go on in a new thread, and tell all there."""
+    """Begin a new thread in the conversation, and tell all there."""
     old, key, reply = acceptance.met.thread, acceptance.message.key, decision.reply
     stop, events, told = "", (), ()
     if old is not None and not old.current:  # the conversation has left it already
