@@ -75,14 +75,14 @@ class IdentifyGate:
         try:
             while not await self._hold(bucket):
                 await sleep(self._clock, LOOK_AGAIN)
+            await self._compare(limit, begins=1)
         except BaseException:
             lock.release()
             raise
-        await self._compare(limit, begins=1)
         self._start_task(self._release_later(bucket, lock), "leaves the bucket to the next shard")
 
     async def watch(self) -> None:
-        """Compare the sessions left with those that nodes left.
+        """Notice sessions of the bot that no node has begun."""
         while True:
             await sleep(self._clock, COUNT_SECONDS)
             await self._compare(await self._limit())
