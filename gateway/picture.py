@@ -74,14 +74,6 @@ class AgentState:
     tokens: int = 0
 
 
-@dataclass(slots=True)
-class _Growing:
-    """A message so far."""
-
-    item: AgentItem
-    sanitizer: StreamSanitizer
-
-
 class Picture:
     """The picture of one thread, changed by `apply` alone."""
 
@@ -107,7 +99,7 @@ class Picture:
         """Open requests, oldest first."""
         self.items: dict[str, Item] = {}
         self._sealed: dict[str, None] = {}
-        self._open: dict[str, _Growing] = {}
+        self._open: dict[str, tuple[AgentItem, StreamSanitizer]] = {}
         self._final: set[str] = set()
         """Messages that were finished in this attempt at the turn."""
         self._calls: dict[str, str] = {}
@@ -354,19 +346,21 @@ class Picture:
         key = event.message
         if key in self._final:
             return
-        if event.replace or key not in self._open:
-            item = AgentItem(key=key, agent=state.agent, text="", model=state.model, open=True)
-            self._open[key] = _Growing(item, StreamSanitizer())
-        growing = self._open[key]
-        growing.item = replace(
-            growing.item,
-            text=growing.item.text + growing.sanitizer.feed(event.text),
+        known = None if event.replace else self._open.get(key)
+        sanitizer = known[1] if known else StreamSanitizer()
+        item = AgentItem(
+            key=key,
+            agent=state.agent,
+            text=(known[0].text if known else "") + sanitizer.feed(event.text),
+            model=state.model,
+            open=True,
             thought=event.thought,
             anew=event.replace,
         )
-        if key not in self._sealed:  # what an earlier attempt has said stands until it is said anew
-            self.items[key] = growing.item
-        self.news.append(growing.item)
+        self._open[key] = item, sanitizer
+        if key not in self._sealed:  # else what an earlier attempt has said stands until the end
+            self.items[key] = item
+        self.news.append(item)
 
     def _apply_tool_call(self, event: ToolStarted | ToolFinished) -> None:
         state = self._add_agent(event.agent)
@@ -422,9 +416,9 @@ class Picture:
             self._resume_decided_calls(event.at)
 
     def _close_open_items(self) -> None:
-        for key, growing in self._open.items():
+        for key, (item, _) in self._open.items():
             if key not in self._sealed:
-                self._put(replace(growing.item, open=False))
+                self._put(replace(item, open=False))
         self._open.clear()
         end = self.turn
         for key, item in self.items.items():
@@ -478,6 +472,8 @@ class Picture:
         return state.agent if state else Agent(name=name, colour=self._choose_colour(name))
 
     def _add_agent(self, name: str) -> AgentState:
+        if (state := self.agents.get(name)) is not None:
+            return state
         agent = self._find_agent(name)
         return self.agents.setdefault(agent.name, AgentState(agent))
 

@@ -114,10 +114,11 @@ class ThreadView:
         """Let an event change what is to stand there."""
         self.picture.apply(event)
         news = self.picture.news
-        if not any(isinstance(item, NoticeItem) and item.path for item in news):
+        if self._made and not any(isinstance(item, NoticeItem) and item.path for item in news):
             self._close_files()
         for item in news:
-            self._withdraw_offers(item)
+            if self._offers:
+                self._withdraw_offers(item)
             if isinstance(item, TurnItem):
                 self._begin(item) if item.outcome == "" else self._end(item)
             elif not self.muted:
