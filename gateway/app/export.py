@@ -20,7 +20,7 @@ from gateway.items import (
     TurnItem,
     WaitItem,
 )
-from gateway.picture import Picture
+from gateway.picture import HOLD, Picture
 from gateway.render.sanitize import one_line, sanitize
 
 _PLACE = {"thread", "seq", "at", "turn", "kind"}
@@ -61,14 +61,6 @@ def _parts(item: News) -> list[str]:
         case ToolItem() if item.state != "running":
             ending = "answered" if item.ending == "done" else item.ending
             return [_quote(f"{item.tool} {ending}:"), _fenced(item.result)]
-        case _:
-            line = _line(item)
-            return [_quote(line)] if line else []
-
-
-def _line(item: News) -> str:
-    line = ""
-    match item:
         case ToolItem():
             line = f"{item.agent.name} uses {item.tool}: {_arguments(item.written)}"
         case HandoffItem():
@@ -79,13 +71,13 @@ def _line(item: News) -> str:
             line = f"{item.by or 'nobody'}: {item.outcome}"
         case NoticeItem():
             line = item.told
-        case WaitItem(over=False, seconds=0):  # a limit holds the turn
+        case WaitItem(key=key, over=False) if key == HOLD:
             line = item.text
         case TurnItem(early=True):
             line = f"the turn was {item.outcome}"
         case _:
-            pass
-    return line
+            return []
+    return [_quote(line)]
 
 
 def _quote(text: str) -> str:

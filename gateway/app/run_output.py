@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, Protocol, TextIO, TypeAlias
+from typing import Literal, TextIO, TypeAlias
 
 from gateway.app.plain_text import PlainText
 from gateway.base.redaction import REDACTION
@@ -30,46 +30,40 @@ LONGEST = 200
 _CLEAR_LINE = "\r\x1b[K"
 
 
-class Output(Protocol):
+class Output:
     """Where a run is shown. Each method may raise BrokenPipeError."""
-
-    def show(self, event: SessionEvent, picture: Picture) -> None:
-        """Write the newest event, which the picture knows."""
-        ...
-
-    def pause(self) -> None:
-        """End the text and leave the terminal to somebody else."""
-        ...
-
-    def finish(self) -> None:
-        """Write what is known only once the task is done."""
-        ...
-
-
-class JsonOutput:
-    """Every event as one line of JSON."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
     def show(self, event: SessionEvent, picture: Picture) -> None:
-        """Write the event."""
-        line = sanitize_json(REDACTION.known(dump_event(event).decode()))
-        self._out.write(f"{line}\n")
-        self._out.flush()
+        """Write the newest event, which the picture knows."""
+        raise NotImplementedError
 
     def pause(self) -> None:
-        """Nothing: each line is complete."""
+        """End the text and leave the terminal to somebody else."""
 
     def finish(self) -> None:
-        """Nothing: the last event said it."""
+        """Write what is known only once the task is done."""
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()
 
 
-class TextOutput:
+class JsonOutput(Output):
+    """Every event as one line of JSON."""
+
+    def show(self, event: SessionEvent, picture: Picture) -> None:
+        """Write the event."""
+        self._write(f"{sanitize_json(REDACTION.known(dump_event(event).decode()))}\n")
+
+
+class TextOutput(Output):
     """The agents' texts on the output; remarks on `err`."""
 
     def __init__(self, out: TextIO, err: TextIO, *, names: bool, verbose: bool = False) -> None:
-        self._out = out
+        super().__init__(out)
         self._text = PlainText(names=names)
         self._remarks = _Remarks(err, verbose=verbose)
 
@@ -85,19 +79,12 @@ class TextOutput:
         self._remarks.clear()
         self._write(self._text.close())
 
-    def finish(self) -> None:
-        """Nothing: the text is complete."""
 
-    def _write(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
-
-
-class FinalOutput:
+class FinalOutput(Output):
     """The team's last message, once the task is done; remarks on `err`."""
 
     def __init__(self, out: TextIO, err: TextIO, *, verbose: bool = False) -> None:
-        self._out = out
+        super().__init__(out)
         self._last = ""
         self._remarks = _Remarks(err, verbose=verbose)
 
@@ -120,8 +107,7 @@ class FinalOutput:
     def finish(self) -> None:
         """Write the answer."""
         if self._last:
-            self._out.write(f"{self._last.rstrip()}\n")
-            self._out.flush()
+            self._write(f"{self._last.rstrip()}\n")
 
 
 class _Remarks:
@@ -134,7 +120,8 @@ class _Remarks:
     def __init__(self, err: TextIO, *, verbose: bool) -> None:
         self._err = err
         self._verbose = verbose
-        self._progress = Progress(err)
+        self._shown = False
+        self._progress = err.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self._used = (0, 0)
 
     def show(self, picture: Picture, *, mid_message: bool) -> None:
@@ -145,30 +132,38 @@ class _Remarks:
 
     def clear(self) -> None:
         """Show no progress."""
-        self._progress.clear()
+        if self._shown:
+            self._write(_CLEAR_LINE)
+        self._shown = False
 
     def _show(self, item: News, *, mid_message: bool) -> None:
         match item:
             case WaitItem(over=False):
-                self._progress.show(item.text)
+                self._pass(item.text)
             case NoticeItem(notice=None):
                 pass
             case NoticeItem(level="info") if not self._verbose:
-                self._progress.note(item.told)
+                if self._progress:
+                    self.clear()
+                    self._write(f"{sanitize(item.told)}\n")
             case NoticeItem(incident=incident):
                 self.clear()
                 log = f" (parley log {incident})" if incident else ""
-                self._err.write(f"parley: {item.text}{log}\n")
+                self._write(f"parley: {item.text}{log}\n")
             case SpeakerItem() | ToolItem() if self._verbose:
                 self._line(_told(item))
             case SpeakerItem() | ToolItem(state="running") if not mid_message:
-                self._progress.show(f"{_doing(item)} ...")
-            case WaitItem() | RequestItem(outcome=""):
-                self.clear()
-            case TurnItem() if item.outcome:
+                self._pass(f"{_doing(item)} ...")
+            case WaitItem() | RequestItem(outcome="") | TurnItem():
                 self.clear()
             case _:
                 pass
+
+    def _pass(self, text: str) -> None:
+        """Show a line until the next one, or until `clear`."""
+        if self._progress:
+            self._write(f"{_CLEAR_LINE}{one_line(sanitize(text))[:70]}")
+            self._shown = True
 
     def _tell_usage(self, prompt: int, completion: int) -> None:
         used, self._used = self._used, (prompt, completion)
@@ -179,38 +174,11 @@ class _Remarks:
     def _line(self, text: str) -> None:
         shown = one_line(sanitize(REDACTION.known(text)))
         short = f"{shown[:LONGEST]}..." if len(shown) > LONGEST else shown
-        self._err.write(f"parley: {short}\n")
+        self._write(f"parley: {short}\n")
+
+    def _write(self, text: str) -> None:
+        self._err.write(text)
         self._err.flush()
-
-
-class Progress:
-    """A line on a terminal that shows progress and goes away again."""
-
-    def __init__(self, err: TextIO) -> None:
-        self._err = err
-        self._shown = False
-        self._on = err.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-
-    def show(self, text: str) -> None:
-        """Show the text instead of what was shown."""
-        if self._on:
-            self._err.write(f"{_CLEAR_LINE}{_cut(text)}")
-            self._err.flush()
-            self._shown = True
-
-    def note(self, text: str) -> None:
-        """A line that stays."""
-        if self._on:
-            self.clear()
-            self._err.write(f"{sanitize(text)}\n")
-            self._err.flush()
-
-    def clear(self) -> None:
-        """Show nothing."""
-        if self._shown:
-            self._err.write(_CLEAR_LINE)
-            self._err.flush()
-            self._shown = False
 
 
 def _doing(item: SpeakerItem | ToolItem) -> str:
@@ -228,8 +196,3 @@ def _told(item: SpeakerItem | ToolItem) -> str:
         return f"{doing} {item.written}"
     how = item.ending if item.state == "stopped" else f"{item.ending} in {item.duration:.1f} s"
     return f"{doing} {how}: {item.result}"
-
-
-def _cut(text: str) -> str:
-    """The text cut to one line, which can be cleared."""
-    return one_line(sanitize(text))[:70]

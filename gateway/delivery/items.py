@@ -50,6 +50,7 @@ class SpeechItem:
 
     `growing`: more may come. `resuming`: what stands is of an interrupted attempt. `interrupted`:
     such a text stood here once. `broken`: it broke off. `whole`: it was said, and never changes.
+    `spoken`: words are shown in it, not only calls.
     """
 
     id: str
@@ -62,6 +63,7 @@ class SpeechItem:
     interrupted: bool = False
     broken: bool = False
     whole: bool = False
+    spoken: bool = False
     acts: dict[str, Activity] = field(default_factory=dict[str, Activity])
     leaves: list[Activity] = field(default_factory=list[Activity])
 

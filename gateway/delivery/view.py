@@ -365,12 +365,9 @@ class ThreadView:
     def _start(self, agent: str) -> None:
         """Begin an agent's turn: its text goes below what came since."""
         item = self._current.get(agent)
-        if item is not None and item is not self._last and not self._speaks(item):
+        if item is not None and item is not self._last and not item.spoken:
             item.growing = False
             del self._current[agent]
-
-    def _speaks(self, item: SpeechItem) -> bool:
-        return any(item is begun for begun in self._of_message.values())
 
     def _grow(self, message: AgentItem) -> None:
         known, turn = message.key in self._of_message, self.picture.turn
@@ -388,9 +385,9 @@ class ThreadView:
             return item
         agent = message.agent.name
         item = self._current.get(agent)
-        if item is None or self._speaks(item):
+        if item is None or item.spoken:
             item = self._current[agent] = self._add_speech(agent, f"m:{message.key}")
-        self._of_message[message.key] = item
+        self._of_message[message.key], item.spoken = item, True
         return item
 
     def _acting(self, call: ToolItem, prefix: str) -> SpeechItem:
