@@ -1,13 +1,23 @@
-"""The thread model: independent of text cuts, the same when replayed."""
+"""The picture: independent of text cuts, the same when replayed."""
 
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway import events
-from gateway.items import AgentItem, HumanItem, NoticeItem, RequestItem, ToolItem
+from gateway.items import (
+    AgentItem,
+    HumanItem,
+    News,
+    NoticeItem,
+    RequestItem,
+    ToolItem,
+    TurnItem,
+    WaitItem,
+)
 from gateway.picture import COLOURS, Picture
 from tests.adapters.terminal.running import (
     approval,
@@ -20,7 +30,7 @@ from tests.adapters.terminal.running import (
     said,
     speaker,
 )
-from tests.fakes.news import apply_all
+from tests.fakes.news import apply_all, news_of
 
 AGENTS = ("planner", "coder", "reviewer")
 TEXTS = st.text(alphabet="ab \n\t\r\x1b[]31m;\x07\x9b\u202eé", max_size=30)
@@ -280,3 +290,105 @@ def test_tokens_are_counted_for_the_thread_and_for_each_agent():
     model = model_of(*usage)
     assert (model.prompt_tokens, model.completion_tokens) == (60, 15)
     assert {name: state.tokens for name, state in model.agents.items()} == {"a": 50, "b": 25}
+
+
+# --- the news of an event ---
+
+
+def news(*happened: events.SessionEvent) -> list[News]:
+    return list(news_of(numbered(*happened)))
+
+
+def test_each_event_tells_of_the_items_that_it_changes():
+    told = news(began("go"), speaker("coder"), delta("coder", "m", "Hi"), said("coder", "m", "Hi."))
+    assert [item.key for item in told] == ["turn-1", "human-100", "speaker", "m", "m"]
+    assert [item.open for item in told if isinstance(item, AgentItem)] == [True, False]
+
+
+def test_the_end_of_a_turn_is_told_once_with_its_result():
+    told = news(began("go"), delta("coder", "m", "half"), ended("failed", "No network."))
+    turns = [item for item in told if isinstance(item, TurnItem)]
+    assert [(turn.outcome, turn.reason) for turn in turns] == [("", ""), ("failed", "No network.")]
+    assert isinstance(told[-1], TurnItem)  # neither a notice nor a finished message beside it
+
+
+@pytest.mark.parametrize(
+    ("notice", "outcome", "told"),
+    [
+        (events.Notice(thread="", text="No network.", level="error"), "failed", True),
+        (events.Notice(thread="", text="Budget spent.", level="error"), "failed", True),
+        (events.Notice(thread="", text="No network."), "stopped", True),
+        (events.Notice(thread="", text="Something else."), "stopped", False),
+        (events.Notice(thread="", text="No network."), "failed", False),
+    ],
+)
+def test_a_turn_knows_whether_its_reason_was_told(notice, outcome, told):
+    assert model_of(began("go"), notice, ended(outcome, "No network.")).turn.told is told
+
+
+def test_a_message_grows_anew_in_a_further_attempt_and_stands_until_it_is_finished():
+    half = replace(said("coder", "m", "half"), broken=True)
+    again = replace(delta("coder", "m", "whole"), replace=True)
+    model = model_of(began("go"), half, replace(began(), resumed=True), again)
+    assert [item.key for item in model.news] == ["m"]
+    assert model.last_reply() == "half"
+    assert model.keys == ["human-100", "m"]
+    apply_all(model, [replace(said("coder", "m", "whole"), seq=9)])
+    assert model.last_reply() == "whole"
+
+
+def test_a_late_piece_of_a_finished_message_is_no_news():
+    model = model_of(began("go"), said("coder", "m", "Hi."), delta("coder", "m", "Hi"))
+    assert model.news == []
+
+
+def test_a_call_that_only_asks_is_told_and_stands_nowhere():
+    call = replace(called("coder", "c", "ask"), asks=True)
+    back = replace(returned("coder", "c", "ask", "blue"), asks=True)
+    model = model_of(began("go"), call, back)
+    assert "c" not in model.items
+    (item,) = model.news
+    assert isinstance(item, ToolItem)
+    assert (item.state, item.result) == ("done", "blue")
+
+
+def test_a_call_that_waits_for_its_approval_is_told_by_the_question():
+    model = model_of(
+        began("go"), called("coder", "c", "shell"), approval("coder", "r", "shell", call="c")
+    )
+    (item,) = model.news
+    assert isinstance(item, RequestItem)
+    assert model.keys == ["human-100", "c"]
+
+
+@pytest.mark.parametrize(
+    "end", [speaker("coder"), began("on"), ended("stopped"), ended("waiting")], ids=lambda e: e.kind
+)
+def test_a_silence_that_something_ends_is_over_once(end: events.SessionEvent):
+    silent = events.ModelSilent(thread="", seconds=150.0)
+    told = news(began("go"), silent, end, replace(silent, over=True))
+    assert [item.over for item in told if isinstance(item, WaitItem)] == [False, True]
+
+
+def test_work_in_the_hands_of_people_is_known_until_somebody_goes_on():
+    to_people = events.WorkHandedOff(thread="", agent="coder", target="user", to_people=True)
+    model = model_of(began("go"), to_people, ended())
+    assert model.handed is not None
+    assert model_of(began("go"), to_people, speaker("planner"), ended()).handed is None
+    assert model_of(began("go"), to_people, ended(), began("on", first=1)).handed is None
+
+
+def test_an_answer_to_what_was_asked_long_ago_is_told():
+    resolved = events.InputResolved(thread="", request="r", outcome="approved", by="Ann")
+    (item,) = news(resolved)
+    assert isinstance(item, RequestItem)
+    assert (item.request, item.outcome, item.by) == ("r", "approved", "Ann")
+    assert model_of(resolved).keys == []
+
+
+def test_a_picture_without_its_items_goes_on():
+    model = model_of(began("go"), asked("coder", "r", "City?"), delta("coder", "m", "half"))
+    model.forget_items()
+    assert (model.keys, list(model.requests)) == ([], ["r"])
+    apply_all(model, [replace(said("coder", "m", "whole"), seq=9), replace(ended(), seq=10)])
+    assert model.last_reply() == "whole"
