@@ -254,8 +254,3 @@ class WaitItem(_Item):
 
 News: TypeAlias = Item | TurnItem | SpeakerItem | WaitItem
 """All that an event can tell of: items, and what passes."""
-
-
-def is_growing(item: News) -> bool:
-    """True for an agent's message to which more may come."""
-    return isinstance(item, AgentItem) and item.open

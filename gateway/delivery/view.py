@@ -7,7 +7,7 @@ else in the last one, or where there is none, in the next one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
@@ -34,8 +34,6 @@ SILENCE_TOLD = 120.0
 """Seconds after which a model's silence is a line, and not only the status."""
 LONG = 120.0
 """Seconds after which somebody who asked is told that there is an answer."""
-
-
 ELSEWHERE = 600
 """Characters of a message that is shown where it was not written."""
 _STATUS: Mapping[str, ActivityStatus] = {
@@ -110,6 +108,18 @@ class ThreadView:
         """Whose message the team works on (Author.id)."""
         return self.picture.turn.asker
 
+    @property
+    def only_grew(self) -> bool:
+        """The newest event brought no more than text that grows."""
+        return all(isinstance(item, AgentItem) and item.open for item in self.picture.news)
+
+    @property
+    def unseen(self) -> Iterator[str]:
+        """New requests that a call waits for and nobody sees."""
+        for item in self.picture.news if self.muted else ():
+            if isinstance(item, RequestItem) and item.awaited and not item.outcome:
+                yield item.request
+
     def apply(self, event: SessionEvent) -> None:
         """Let an event change what is to stand there."""
         self.picture.apply(event)
@@ -183,16 +193,13 @@ class ThreadView:
         self._end_hold()
         self.unseen_since = 0.0 if turn.resumed else turn.asked_at
         self.busy = None if self.muted else "working"
-        if not self.muted and not self._here((turn.asker,)):
-            self._repeat(turn)  # people here have not seen it
+        seen_here = self.muted or self._here((turn.asker,))
+        for message in () if seen_here else turn.messages:
+            said = label(f"{message.author} wrote elsewhere: {message.text}", ELSEWHERE)
+            self._add_line(f"q:{self.seq}:{message.inbox}", Line(text=said))
         for item in self.items:
             if isinstance(item, SpeechItem) and item.growing and item.text:
                 item.resuming = item.interrupted = True
-
-    def _repeat(self, turn: TurnItem) -> None:
-        for message in turn.messages:
-            said = label(f"{message.author} wrote elsewhere: {message.text}", ELSEWHERE)
-            self._add_line(f"q:{self.seq}:{message.inbox}", Line(text=said))
 
     def _end(self, turn: TurnItem) -> None:
         self._end_hold()  # one that was stopped before it began
@@ -291,7 +298,7 @@ class ThreadView:
     def _add_again(self, line: LineItem) -> None:
         """Add a line, unless it is there."""
         if line not in self.items:
-            self._add(line)
+            self.items.append(line)
 
     def _note_silence(self, wait: WaitItem) -> None:
         """Change the status, and later a line with a way out."""
@@ -326,22 +333,19 @@ class ThreadView:
             paths=[file.path],
             size=file.size,
         )
-        self._add(self._made)
+        self.items.append(self._made)
 
     def _close_files(self) -> None:
         if self._made is not None:
             self._made.growing = False
             self._made = None
 
-    def _add(self, item: Item) -> None:
-        self.items.append(item)
-
     def _add_line(
         self, id: str, line: Line, *, place: ConversationKey | None = None, below: str = ""
     ) -> LineItem:
         asker = self.asker
         item = LineItem(id=id, seq=self.seq, asker=asker, line=line, place=place, below=below)
-        self._add(item)
+        self.items.append(item)
         return item
 
     def _add_news(self, news: NoticeItem) -> None:
@@ -358,7 +362,7 @@ class ThreadView:
         item = SpeechItem(id=id, seq=self.seq, asker=self.asker, agent=agent)
         item.acts.update((act.id, act) for _, act in self._leading)
         self._leading.clear()
-        self._add(item)
+        self.items.append(item)
         self._last = item
         return item
 
@@ -443,7 +447,7 @@ class ThreadView:
             request_id=request,
             place=place,
         )
-        self._add(card)
+        self.items.append(card)
         self._cards.setdefault(request, []).append(card)
         return card
 

@@ -40,7 +40,6 @@ from gateway.delivery.sender import (
 )
 from gateway.delivery.view import ThreadView
 from gateway.errors import GatewayClosed, NotFound
-from gateway.items import RequestItem, is_growing
 from gateway.outbox import Delivery, DeliveryHost, OutboxRow, PartResult
 from gateway.render.sanitize import label
 from gateway.sessions.tracing import TRACES, DeliveryTrace
@@ -167,23 +166,17 @@ class Writer:
             async with aclosing(self._host.events(self._home.thread, after=after)) as events:
                 async for event in events:
                     self._view.apply(event)
-                    if self._view.muted:
-                        await self._close_unshown()
+                    for request in self._view.unseen:
+                        await self._host.close_unshown(self._home.thread, request)
                     if self._trace is not None and (event.turn or self._view.resting):
                         self._trace.note(event.seq, event.turn)
                     self._changed.set()
-                    if not all(map(is_growing, self._view.picture.news)):
+                    if not self._view.only_grew:
                         self._urgent.set()
         finally:
             self._over = True
             self._changed.set()
             self._urgent.set()
-
-    async def _close_unshown(self) -> None:
-        """Close a question that its call waits for and nobody sees."""
-        for item in self._view.picture.news:
-            if isinstance(item, RequestItem) and item.awaited and not item.outcome:
-                await self._host.close_unshown(self._home.thread, item.request)
 
     async def _write(self) -> None:
         while not self._over:
