@@ -188,14 +188,14 @@ class Picture:
 
     def _apply(self, event: SessionEvent) -> None:
         match event:
+            case TextDelta() | MessageFinished() | Thought() | WorkHandedOff():
+                self._apply_message(event)
             case TurnStarted():
                 self._begin(event)
             case SpeakerStarted():
                 self._begin_speaker(event)
             case TurnFinished():
                 self._end(event)
-            case TextDelta() | MessageFinished() | Thought() | WorkHandedOff():
-                self._apply_message(event)
             case ToolStarted() | ToolFinished():
                 self._apply_tool_call(event)
             case InputRequested():

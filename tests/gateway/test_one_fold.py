@@ -23,14 +23,14 @@ WORDS = re.compile("|".join(["gateway.events", *(f'"{kind}"' for kind in KINDS.v
 ROWS = {
     "gateway/picture.py": "the fold",
     "gateway/sessions/event_bus.py": "carries events: growing texts are joined, and end",
-    "gateway/sessions/lanes.py": "writes that a limit holds a turn, once",
-    "gateway/sessions/live_team.py": "tells a team what was said while it had another definition",
+    "gateway/sessions/lanes.py": "logs that a limit holds a turn",
+    "gateway/sessions/live_team.py": "tells a changed team what was said before, for models",
     "gateway/sessions/turn.py": "writes a turn's events, its growing text apart",
-    "gateway/sessions/turn_log.py": "logs the beginning of a turn, as it is written",
-    "gateway/sessions/turn_writer.py": "writes a turn's events",
-    "gateway/store/units/claims.py": "writes what broke off",
-    "gateway/store/units/events.py": "writes events with their text for the search",
-    "gateway/store/units/turns.py": "writes a turn's events with its calls",
+    "gateway/sessions/turn_log.py": "logs how long a turn waited",
+    "gateway/sessions/turn_writer.py": "waits for the answer that a call waits for",
+    "gateway/store/units/claims.py": "hands a turn what its earlier attempts have said",
+    "gateway/store/units/events.py": "stores events, and a thread's preview",
+    "gateway/store/units/turns.py": "stores events of a turn, and which calls have begun",
 }
 
 
