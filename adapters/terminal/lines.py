@@ -4,7 +4,7 @@ Only lines of our own begin at column 0: what anybody says goes on indented (`te
 """
 
 from adapters.terminal.text import INDENT, first_lines, format_duration, shorten
-from gateway.events import BROKE_OFF, grant_word
+from gateway.events import BROKE_OFF
 from gateway.items import (
     NOBODY,
     AgentItem,
@@ -17,7 +17,7 @@ from gateway.items import (
     ToolItem,
 )
 from gateway.picture import Picture
-from gateway.render.arguments import plain_text
+from gateway.questions import advice_lines, question_lines
 from gateway.render.sanitize import one_line
 
 RECENT = 100
@@ -58,7 +58,7 @@ class LineTranscript:
         for request in self._model.requests.values():
             if request.request not in self._asked:
                 self._asked.add(request.request)
-                lines += request_lines(request)
+                lines += [*question_lines(request), *advice_lines(request)]
         return lines
 
     def _may_print(self, item: Item) -> bool:
@@ -79,7 +79,7 @@ class LineTranscript:
             case HumanItem() if not self.echo:
                 return []
             case RequestItem(outcome=""):
-                return []  # `request_lines` say it
+                return []  # `question_lines` say it
             case _:
                 return [_item_line(item)]
 
@@ -113,34 +113,6 @@ def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | Notic
             log = f" (parley log {incident})" if incident else ""
             line = f"{'note' if level == 'info' else level}: {text}{log}"
     return line
-
-
-def request_lines(request: RequestItem) -> list[str]:
-    """The team's request with instructions for the answer."""
-    name = request.agent.name
-    match request.kind:
-        case "approval":
-            asked = f"{name} asks to run {request.tool}"
-            arguments = plain_text(request.arguments).split("\n")
-            told = f"{name} wants to use {request.tool}."  # the line above says it
-            prompt = request.prompt.removeprefix(told).strip()
-            details = [f"  {line}" for line in (prompt, *arguments)]
-            return [asked, *(line for line in details if line.strip()), *_verdicts(request)]
-        case "choice":
-            options = [f"  {number}. {text}" for number, text in enumerate(request.options, 1)]
-            return [f"{name} asks: {request.prompt}", *options, "Type a number, or an answer."]
-        case "text":
-            return [f"{name} asks: {request.prompt}", "Type your answer on the next line."]
-
-
-def _verdicts(request: RequestItem) -> list[str]:
-    """Lines that say how an approval is given, and for what."""
-    how = "Type approve, deny, or deny and a reason."
-    if not request.grants:
-        return [how]
-    words = ", ".join(f"approve {grant_word(kind)} ({told})" for kind, told in request.grants)
-    for_thread = request.grants[0][0] != "approve_new"
-    return [how, f"For the rest of this thread: {words}." if for_thread else f"Or {words}."]
 
 
 def _tool_lines(item: ToolItem, before: ToolItem | None) -> list[str]:

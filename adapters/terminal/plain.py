@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.lines import LineTranscript
     from adapters.terminal.settings import Settings
-    from gateway.client import AnswerKind, Client, ThreadInfo
+    from gateway.client import Answer, Client, ThreadInfo
     from gateway.items import RequestItem
     from gateway.picture import Picture
 
@@ -142,7 +142,7 @@ class PlainChat:
         model = conversation.model
         while (request := model.held_up) and not (self._interactive or self._quitting):
             answer = no_answer(request.kind)
-            if not await self._answer(conversation, request, answer.kind, answer.text):
+            if not await self._answer(conversation, request, answer):
                 return
             await self._wait_until(lambda: has_turn(model))
 
@@ -195,6 +195,8 @@ class PlainChat:
 
     async def _handle_line(self, conversation: Conversation, commands: Commands, text: str) -> bool:
         """Do what the line says; False when that failed."""
+        from gateway.questions import understand  # it loads the gateway
+
         model = conversation.model
         request = model.held_up or next(iter(model.requests.values()), None)
         try:
@@ -203,8 +205,8 @@ class PlainChat:
                 self._print_line("The chat goes on with this config. Send your message again.")
             elif local := commands.local(text):
                 await self._run_command(conversation, commands, *local)
-            elif request is not None and (answer := parse_answer(request, text)):
-                return await self._answer(conversation, request, *answer)
+            elif request is not None and (answer := understand(request, text)):
+                return await self._answer(conversation, request, answer)
             else:
                 await self._send(conversation, text)
         except Exception as error:
@@ -227,9 +229,9 @@ class PlainChat:
             await self._wait_until(lambda: key in model.items or bool(model.requests))
 
     async def _answer(
-        self, conversation: Conversation, request: RequestItem, kind: AnswerKind, text: str
+        self, conversation: Conversation, request: RequestItem, answer: Answer
     ) -> bool:
-        if refusal := await conversation.answer(request.request, kind, text):
+        if refusal := await conversation.answer(request.request, answer.kind, answer.text):
             self._print_error(refusal)
             return False
         await self._wait_until(lambda: request.request not in conversation.model.requests)
@@ -383,22 +385,3 @@ class PlainChat:
 def has_turn(model: Picture) -> bool:
     """True if the next line of a pipe is to be read."""
     return model.settled or model.held_up is not None
-
-
-def parse_answer(request: RequestItem, text: str) -> tuple[AnswerKind, str] | None:
-    """The answer in a line; None if it is something else."""
-    word, _, rest = text.strip().partition(" ")
-    match request.kind:
-        case "text":
-            return "text", text
-        case "choice":
-            number = int(text) if text.strip().isdigit() else 0
-            chosen = 0 < number <= len(request.options)
-            return "text", request.options[number - 1] if chosen else text
-        case "approval":
-            from gateway.events import GRANT_WORDS  # it loads the gateway
-
-            approvals: dict[str, AnswerKind] = {"": "approve", **GRANT_WORDS}
-            if word.lower() == "approve" and (kind := approvals.get(rest.strip().lower())):
-                return kind, ""
-            return ("deny", rest.strip()) if word.lower() == "deny" else None

@@ -8,14 +8,15 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import TextIO, cast
 
-from gateway.app.ask import Asker, question
+from gateway.app.ask import Asker
 from gateway.app.run_output import Output
 from gateway.base.exit_codes import ExitCode
 from gateway.client import Answer, Client, Receipt, SentFile, ThreadInfo, no_answer
 from gateway.errors import GatewayClosed, GatewayError, NotFound
-from gateway.events import InputRequested, SessionEvent
+from gateway.events import SessionEvent
 from gateway.items import HandoffItem, HumanItem, NoticeItem, RequestItem, TurnItem
 from gateway.picture import Picture
+from gateway.questions import question_lines
 from gateway.render.sanitize import sanitize
 from gateway.values import begun_with
 
@@ -140,9 +141,9 @@ class _Run:
                             mine = mine or inbox == receipt.inbox
                         case NoticeItem(level="error"):
                             self.failure_shown = True
-                        case RequestItem(awaited=True, outcome="", asked=asked) if asked:
+                        case RequestItem(awaited=True, outcome=""):
                             self.output.pause()
-                            await self._ask_within(asked)
+                            await self._ask_within(item)
                         case TurnItem(outcome="waiting"):
                             self.output.pause()
                             if not await self._ask():
@@ -166,32 +167,27 @@ class _Run:
     async def _ask(self) -> bool:
         """Get the open requests answered; False if nobody does."""
         for request in list(self.picture.requests.values()):
-            if request.asked is None or request.request in self.answered:
+            if request.request in self.answered:
                 continue  # the event that says so is still to come
-            if (answer := await self._answer_of(request.asked)) is None:
+            if (answer := await self._answer_of(request)) is None:
                 return False
-            await self._give(request.asked, answer)
+            await self._give(request, answer)
         return True
 
-    async def _ask_within(self, request: InputRequested) -> None:
+    async def _ask_within(self, request: RequestItem) -> None:
         """Get a question answered while its call waits."""
-        answer = await self._answer_of(request, _CALLED_OFF) or no_answer(request.request_kind)
+        answer = await self._answer_of(request, _CALLED_OFF) or no_answer(request.kind)
         await self._give(request, answer)
 
-    async def _give(self, request: InputRequested, answer: Answer) -> None:
+    async def _give(self, request: RequestItem, answer: Answer) -> None:
         self.answered.add(request.request)
         if refused := await self.client.answer(request.request, answer):
             self._say(f"parley: {refused}")
 
     async def _give_back(self, handed: HandoffItem) -> Receipt | None:
         """Send a person's answer to a hand-off; None if nobody answers."""
-        asked = InputRequested(
-            thread=self.thread.id,
-            request="",
-            request_kind="text",
-            agent=handed.agent.name,
-            prompt=handed.text or "over to you",
-        )
+        prompt = handed.text or "over to you"
+        asked = RequestItem(key="", request="", kind="text", agent=handed.agent, prompt=prompt)
         if (answer := await self._answer_of(asked)) is None:
             return None
         receipt = await self.client.send(self.thread.id, answer.text)
@@ -200,12 +196,13 @@ class _Run:
             return None
         return receipt
 
-    async def _answer_of(self, request: InputRequested, without: str = "") -> Answer | None:
+    async def _answer_of(self, request: RequestItem, without: str = "") -> Answer | None:
         """The person's answer; without one, `err` has the question."""
         with suppress(EOFError):
             if self.asker is not None:
                 return await self.asker.ask(request)
-        self._say(f"{question(request)}parley: {without or self.where_to_answer}")
+        told = f"parley: {without or self.where_to_answer}"
+        self._say("\n".join((*question_lines(request), told)))
         return None
 
     def _end(self, turn: TurnItem) -> ExitCode:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from adapters.terminal.lines import LineTranscript
-from adapters.terminal.plain import PlainChat, parse_answer
+from adapters.terminal.plain import PlainChat
 from adapters.terminal.settings import Settings
 from gateway import events
 from gateway.client import Answer, Choice, Receipt, SentFile
@@ -218,23 +218,6 @@ async def test_a_choice_and_a_free_text_are_answered_by_lines():
     assert [answer.text for _, answer in client.answers] == ["green", "because"]
     assert "  2. green" in out.splitlines()
     assert "a: Good." in out.splitlines()
-
-
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [("0", "0"), ("3", "3"), ("red", "red"), ("other", "other"), (" 1 ", "red")],
-)
-def test_what_is_no_number_of_a_choice_is_an_answer_of_its_own(typed: str, expected: str):
-    request = item_of(asked("a", "r", "Which?", "red", "green"))
-    assert parse_answer(request, typed) == ("text", expected)
-
-
-def item_of(event: events.SessionEvent):
-    from gateway.picture import Picture
-
-    model = Picture()
-    model.apply(event)
-    return model.requests["r"]
 
 
 async def test_the_end_of_an_old_thread_is_printed_first():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.app.ask import Asker, question, understand
+from gateway.app.ask import Asker
 from gateway.app.run import Task, run_task
 from gateway.app.run_output import JsonOutput, Output, TextOutput
 from gateway.base.exit_codes import ExitCode
@@ -31,6 +31,7 @@ from gateway.events import (
     TurnStarted,
     WorkHandedOff,
 )
+from gateway.items import RequestItem
 from tests.fakes.scripted_client import ScriptedClient
 
 
@@ -71,7 +72,7 @@ class Person:
         self.answers = list(answers)
         self.asked: list[str] = []
 
-    async def ask(self, request: InputRequested) -> Answer:
+    async def ask(self, request: RequestItem) -> Answer:
         self.asked.append(request.prompt)
         if not self.answers:
             raise EOFError
@@ -453,43 +454,7 @@ async def test_a_session_that_waits_asks_before_it_takes_the_message():
     await client.happen(thread, TurnStarted(thread=""), approval, ended("waiting"))
     nobody = await run(client, Task(text="Hi", session="trip"))
     assert nobody.code == ExitCode.WAITING
-    assert "front wants to use rm:\n  path: x\n" in nobody.err
-
-
-# --- understanding what a person types ---
-
-
-@pytest.mark.parametrize(
-    ("request_", "line", "answer"),
-    [
-        (asked(), "the red one", Answer(kind="text", text="the red one")),
-        (asked(), "", Answer(kind="text", text="")),
-        (asked(kind="choice", options=("red", "blue")), "2", Answer(kind="text", text="blue")),
-        (asked(kind="choice", options=("red", "blue")), "red", Answer(kind="text", text="red")),
-        (asked(kind="choice", options=("red", "blue")), "3", None),
-        (asked(kind="choice", options=("red", "blue")), "0", None),
-        (asked(kind="choice", options=("red", "blue")), "green", None),
-        (asked(kind="approval"), "y", Answer(kind="approve")),
-        (asked(kind="approval"), "Yes", Answer(kind="approve")),
-        (asked(kind="approval"), "a", Answer(kind="approve_always")),
-        (asked(kind="approval"), "n", Answer(kind="deny")),
-        (asked(kind="approval"), "no, too risky", Answer(kind="deny", text="too risky")),
-        (asked(kind="approval"), "yes but", None),
-        (asked(kind="approval"), "", None),
-        (asked(kind="approval"), "maybe", None),
-    ],
-)
-def test_a_line_is_understood_as_an_answer_or_asked_for_again(request_, line, answer):
-    assert understand(request_, line) == answer
-
-
-def test_a_question_shows_what_can_not_be_seen():
-    approval = asked(kind="approval", tool="rm", arguments='{"path": "a\u202eb"}')
-    assert question(approval) == "front wants to use rm:\n  path: a⟨U+202E⟩b\n"
-    because = replace(approval, prompt="front wants to use rm. It needs approval because I say so.")
-    assert question(because) == f"{question(approval)}It needs approval because I say so.\n"
-    choice = asked("Which\x1b[2J?", kind="choice", options=("red", "blue"))
-    assert question(choice) == "front asks: Which?\n  1. red\n  2. blue\n"
+    assert "front asks to run rm\n  May I?\n  path: x\n" in nobody.err
 
 
 # --- whose thread it is ---

@@ -618,7 +618,7 @@ def test_run_without_a_terminal_ends_with_3_when_it_would_have_to_ask(folder):
     configure(folder, WIPE)
     result = parley("run", "Clean up", given="")
     assert result.exit_code == 3
-    assert "cleaner wants to use wipe:\n  path: x\n" in result.stderr
+    assert "cleaner asks to run wipe\n  path: x\n" in result.stderr
     assert not (folder / "wiped").exists()
 
 
@@ -626,8 +626,8 @@ def test_run_asks_at_the_terminal(folder):
     configure(folder, WIPE)
     code, shown = at_a_terminal("run", "Clean up", typed="maybe\ny\n")
     assert code == 0
-    assert "cleaner wants to use wipe:\r\n  path: x\r\n" in shown
-    assert shown.count("Allow it?") == 2
+    assert "cleaner asks to run wipe\r\n  path: x\r\n" in shown
+    assert shown.count("Type approve") == 2
     assert shown.rstrip().endswith("All done")
     assert (folder / "wiped").exists()
 

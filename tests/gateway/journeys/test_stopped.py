@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from gateway.events import InputRequested, MessageFinished, ToolFinished
+from gateway.items import ToolItem
 from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent, UserProxyAgent
@@ -14,6 +15,7 @@ from teams.conditions import (
     TextMessageTermination,
 )
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes.news import news_of
 from tests.gateway.scripted import (
     CAN_CALL,
     Door,
@@ -104,9 +106,9 @@ async def test_a_tool_that_is_stopped_says_so_with_its_time(tmp_path):
         thread = (await client.create_thread()).id
         await client.send(thread, "go")
         await door.reached.wait()
-        [ended] = of(ToolFinished, await stop(client, thread))
-    assert ended.stopped
-    assert not ended.unknown
+        events = await stop(client, thread)
+    [ended] = [item for item in news_of(events) if isinstance(item, ToolItem)]
+    assert ended.state == "stopped"
     assert ended.ending == f"stopped after {ended.duration:.3g} s"
 
 
@@ -119,7 +121,9 @@ async def test_what_is_stopped_while_an_approval_is_open_is_over(tmp_path, resta
         [_] = of(InputRequested, await turn(client, thread, "one"))
         events = await stop(client, thread)
         assert [event.result for event in of(ToolFinished, events)] == ["Not run."]
-        assert [event.ending for event in of(ToolFinished, events)] == ["stopped"]
+        assert [item.ending for item in news_of(events) if isinstance(item, ToolItem)] == [
+            "stopped"
+        ]
         if not restart:
             events = await turn(client, thread, "two")
     if restart:
