@@ -26,12 +26,16 @@ Said = TypeVar("Said")
 
 @value
 class Found(Generic[Said]):
-    """A message on a page, with its id and time."""
+    """A message on a page, with its id and time.
+
+    `edited` is when it was changed last; 0 where it was not, or where the adapter looks itself.
+    """
 
     key: ConversationKey
     id: str
     at: float
     said: Said
+    edited: float = 0.0
 
     @property
     def dedupe(self) -> str:
@@ -125,6 +129,10 @@ class PlatformHistory(ABC, Generic[Said]):
 
         `joined`: the team is going to be in its conversation. Raises GatewayError.
         """
+
+    async def edit(self, found: Found[Said]) -> InboundMessage | None:
+        """Edit of a taken message, if the team is to know it."""
+        return None
 
     async def complete(self, message: InboundMessage, said: Said, *, first: bool) -> InboundMessage:
         """The whole message; the `first` one has its history."""

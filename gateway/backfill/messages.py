@@ -95,9 +95,11 @@ class MissedMessages(Generic[Said]):
         known = await self._host.known_keys([each.dedupe for each in messages])
         joins, found, refused = set(joined), dict[str, Missed[Said]](), 0
         for each in messages:
-            if each.dedupe in known:
-                continue
             try:
+                if each.dedupe in known:
+                    if gap is not None and each.edited > gap.since:
+                        await self._hand_in_edit(each)
+                    continue
                 message = await self._history.prepare(each, joined=each.key in joins)
             except GatewayError as error:
                 refused += self._refused(error)
@@ -112,6 +114,11 @@ class MissedMessages(Generic[Said]):
             else:
                 refused += 1
         return found, refused
+
+    async def _hand_in_edit(self, found: Found[Said]) -> None:
+        """Hand in an edit: its message may have been delivered without it."""
+        if (edit := await self._history.edit(found)) is not None:
+            await self._host.accept(edit)
 
     def _refused(self, error: GatewayError) -> int:
         """One more refused message. Raises the error if that may change."""
@@ -177,6 +184,8 @@ class MissedMessages(Generic[Said]):
             said = (each.message.key, each.message.author.id, receipt.reply)
             await self._tell(each, replace(receipt, reply="") if said in told else receipt)
             told.add(said)
+            if each.found.edited:  # it may have been delivered since it was found unknown
+                await self._hand_in_edit(each.found)
         done = Counter[MissedOutcome](map(outcome_of, receipts))
         done["refused"] += refused
         return +done

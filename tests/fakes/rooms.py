@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gateway.access.authority import Access, Admission
@@ -39,6 +39,7 @@ class Line:
     text: str
     author: str
     first: str = ""
+    edited: float = 0.0
 
 
 @dataclass
@@ -99,7 +100,9 @@ class RoomHistory(PlatformHistory[Line]):
         cards_and_lines: Sequence[Found[Line] | OfferCard] = [
             OfferCard(place=place, id=line.id, first=line.first, key=line.key)
             if line.first
-            else Found(key=line.key, id=line.id, at=float(line.id[:-4]), said=line)
+            else Found(
+                key=line.key, id=line.id, at=float(line.id[:-4]), said=line, edited=line.edited
+            )
             for line in said[:PAGE]
         ]
         return Page(said=cards_and_lines, cursor=said[PAGE - 1].id if len(said) > PAGE else None)
@@ -117,6 +120,13 @@ class RoomHistory(PlatformHistory[Line]):
             at=found.at,
         )
         return await self._gateway.judge(message)
+
+    async def edit(self, found: Found[Line]) -> InboundMessage | None:
+        """Everything is."""
+        self.rooms.fail(found.said.text)
+        message = await self.prepare(found, joined=True)
+        dedupe = (found.key.dedupe("edit", found.id, str(found.edited)),)
+        return message and replace(message, event="edit", dedupe=dedupe)
 
     async def tell(self, message: InboundMessage, said: Line, receipt: Receipt) -> None:
         """Note what its author is told."""

@@ -17,7 +17,7 @@ from adapters.slack.connection.web_api import Refusal, is_final
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.missed_cards import before, find_card, post_card, settle_card
-from adapters.slack.inbound.parse_events import parse_history_message
+from adapters.slack.inbound.parse_events import as_edit, parse_history_message
 from adapters.slack.inbound.parsed import Draft
 from adapters.slack.inbound.read_rates import HISTORY, MINUTE, PAGE, REPLIES, ReadRates
 from adapters.slack.inbound.replies import Replies
@@ -217,7 +217,13 @@ class SlackHistory(PlatformHistory[Draft]):
             if isinstance(draft, Draft):
                 message = draft.message
                 found.append(
-                    Found(key=message.key, id=message.message_id, at=message.at, said=draft)
+                    Found(
+                        key=message.key,
+                        id=message.message_id,
+                        at=message.at,
+                        said=draft,
+                        edited=float(ts_at(each, "edited", "ts") or "0"),
+                    )
                 )
         return found
 
@@ -228,6 +234,11 @@ class SlackHistory(PlatformHistory[Draft]):
         if not await self._drafts.is_meant(found.said, joined=joined):
             return None
         return await self._drafts.judged(found.said)
+
+    async def edit(self, found: Found[Draft]) -> InboundMessage | None:
+        """Edit of a taken message, if the team is to know it."""
+        draft = as_edit(found.said, f"{found.edited:.6f}")
+        return await self._drafts.message(draft) if await self._drafts.is_meant(draft) else None
 
     async def complete(
         self, message: InboundMessage, said: Draft, *, first: bool

@@ -83,6 +83,18 @@ def parse_history_message(
     return _posted({}, event, team, me)
 
 
+def as_edit(draft: Draft, at: str) -> Draft:
+    """The edit, of this `ts`, that made a message what it is."""
+    said = draft.message
+    message = replace(
+        said,
+        event="edit",
+        dedupe=(said.key.dedupe("edit", said.message_id, at),),
+        order_key=order_key(at),
+    )
+    return replace(draft, message=message, recent=float(at) - said.at <= CALLED_WITHIN)
+
+
 def _message(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
     match text_at(event, "subtype"):
         case "message_changed":
@@ -169,10 +181,9 @@ def _changed(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
     if not at or not content.who.id:
         return IgnoredPayload("no change")
     key = me.key(channel, ts_at(said, "thread_ts") or ts, team=team)
-    dedupe = (key.dedupe("edit", ts, at), *_event_key(payload, me))
-    found = _draft(said, content, key, me, event_kind="edit", dedupe=dedupe)
-    message = replace(found.message, order_key=order_key(at))
-    return replace(found, message=message, recent=float(at) - float(ts) <= CALLED_WITHIN)
+    found = as_edit(_draft(said, content, key, me, event_kind="edit", dedupe=()), at)
+    dedupe = (*found.message.dedupe, *_event_key(payload, me))
+    return replace(found, message=replace(found.message, dedupe=dedupe))
 
 
 def _own(content: VisibleContent) -> tuple[str, Sequence[Card]]:

@@ -34,6 +34,30 @@ async def test_a_message_that_is_refused_for_good_holds_up_no_other(tmp_path: Pa
         assert "a message could not be accepted: no such author" in str(run.gateway.vitals.remarks)
 
 
+@pytest.mark.parametrize(
+    ("faults", "heard"),
+    [({}, ["2 and 2", "2 and 3"]), ({"2 and 3": [CallRejected("gone")] * 9}, ["2 and 2"])],
+    ids=["edited", "refused for good"],
+)
+async def test_an_edit_of_the_pause_reaches_a_message_that_was_taken(
+    tmp_path: Path, faults: dict[str, list[Exception]], heard: list[str]
+) -> None:
+    rooms = Rooms(faults=faults)
+    line = rooms.say(room("lobby"), "2 and 2")
+    async with serving(rooms, tmp_path) as run:
+        await run.note(room("lobby"))
+        await run.caught_up()
+        line.text, line.edited = "2 and 3", rooms.clock.time()
+        for _ in range(2):  # once, however often it is read
+            rooms.clock.advance(10)
+            await run.note(room("lobby"))
+            await run.caught_up()
+        rooms.say(room("lobby"), "and then?")
+        await run.note(room("lobby"))
+        await run.caught_up()
+        assert await run.heard() == [*heard, "and then?"]
+
+
 @pytest.mark.parametrize(("ahead", "verdict"), [(0.0, "too_old"), (60.0, "offer")])
 async def test_nothing_is_too_old_by_a_clock_that_is_doubted(
     tmp_path: Path, ahead: float, verdict: str

@@ -525,3 +525,28 @@ async def test_an_app_that_may_not_list_channels_says_so(tmp_path: Path) -> None
 
 def root_key(root: Message) -> ConversationKey:
     return ConversationKey(platform="slack", workspace="T0HOME", channel=root.channel)
+
+
+async def test_an_edit_that_slack_gave_up_is_found_with_its_message(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        async with served(slack, tmp_path) as run:
+            asked = await ann.asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+        await away(slack, 60)
+        said = await ann.says("general", "2 and 2", thread=asked)
+        delivery = slack.deliveries[-1]
+        await ann.edits(said, "2 and 3")
+        await away(slack, 500)
+
+        async def redeliver(_: Gateway) -> None:
+            again = slack.repeat(delivery)
+            async with asyncio.timeout(PATIENCE):
+                while not again.acked:  # noqa: ASYNC110 (a delivery tells nobody)
+                    await asyncio.sleep(0.01)
+
+        async with served(slack, tmp_path, meanwhile=redeliver) as run:
+            async with asyncio.timeout(PATIENCE):
+                while "2 and 3" not in await run.inbox("text"):  # noqa: ASYNC110 (a store tells nobody)
+                    await asyncio.sleep(0.01)
+            assert len(await run.inbox()) in (2, 3)  # its turn had begun, or not
