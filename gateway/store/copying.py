@@ -218,11 +218,10 @@ class Copy:
         return progress
 
     def _put(self, table: str, columns: Sequence[str], rows: Sequence[StoredRow]) -> None:
-        if table != FILES:
+        if table == FILES:
+            self._target.run(lambda connection: _put_files(connection, rows))
+        else:
             self._target.add(table, columns, rows)
-            return
-        for sha256, data in rows:
-            self._target.run(methodcaller("put_contents", sha256, data))
 
     def _take(
         self, rows: Iterator[StoredRow], width: int, progress: _Progress
@@ -306,6 +305,11 @@ def _read(
     for (sha256,) in tables.run(methodcaller("fetch", _FILES_BEHIND, behind)):
         data = tables.run(methodcaller("contents", sha256))
         yield (sha256, data) if after is None else (sha256, sha256, data)
+
+
+def _put_files(connection: Connection, rows: Sequence[StoredRow]) -> None:
+    for sha256, data in rows:
+        connection.put_contents(sha256, data)
 
 
 def _differs(table: str, target: Tables, found: str) -> StoreError:

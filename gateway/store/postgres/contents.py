@@ -1,7 +1,7 @@
 """Contents of files as rows of a megabyte, by their hash.
 
 Attachments and work folders share them. The database itself removes those that neither names any
-more (see schema.sql).
+more (see triggers.sql).
 """
 
 from __future__ import annotations

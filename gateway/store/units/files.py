@@ -1,7 +1,7 @@
 """Units of work for files of messages, the awaited ones included.
 
 Each content is stored once; what no message has any more is removed by the database itself (see
-schema.sql). A message's turn waits for the files that are fetched after it, and begins without
+triggers.sql). A message's turn waits for the files that are fetched after it, and begins without
 those that can't be had.
 """
 
