@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psycopg
 import pytest
 from pydantic import SecretStr
 
@@ -25,6 +26,7 @@ from gateway.app.serve import serve_config
 from gateway.app.start import UNASKED
 from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayError
+from gateway.store.formats import LAST_UPGRADE, OLDEST
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, keys_of, new_key
 from tests.fakes.scripted_platform import Config, Platform, installed
@@ -319,3 +321,20 @@ def test_a_database_is_not_asked_offline(base: Path) -> None:
     [refused] = [each for each in online if not each.good]
     assert refused.exit_code is ExitCode.USAGE
     assert "can't be reached" in refused.text
+
+
+@pytest.mark.parametrize(("version", "said"), [(OLDEST - 1, [LAST_UPGRADE]), (OLDEST, [])])
+def test_a_database_is_refused_if_its_format_is_not_upgraded_any_more(
+    base: Path, new_database: Callable[[str], str], version: int, said: list[str]
+) -> None:
+    url = new_database("earlier")
+    with psycopg.connect(url) as connection:
+        sample = Path(f"tests/data/stores/postgres-{OLDEST}.sql")
+        connection.execute(sample.read_bytes())
+        connection.execute("UPDATE store SET version = %s", [version])
+    base.write_text(base.read_text().replace("store = { ", f"store = {{ url = '{url}', "))
+    with installed(Platform()):
+        findings = asyncio.run(check_config(load_config(base), offline=False))
+    refusals = [each.text for each in findings if not each.good]
+    assert [commit for text in refusals for commit in said if commit in text] == said
+    assert len(refusals) == len(said)
