@@ -19,6 +19,7 @@ from adapters.slack.testing import (
     TooManyRequests,
 )
 from adapters.slack.testing.rendered_message import render_message
+from gateway.missed import DAY
 from tests.chaos.campaign.clock import MovedClock
 from tests.chaos.campaign.plan import CHANNELS, DIRECT, MODES, PEOPLE, Say, Trouble
 from tests.chaos.campaign.platform import FILE, Post
@@ -229,8 +230,15 @@ class SlackPlatform:
     def redeliver(self, dice: random.Random) -> None:
         """Deliver unacknowledged events and some others anew, in any order."""
         sent = [each for each in self._slack.deliveries if each.kind == "events_api"]
-        late = dice.random() < 0.25  # apps may choose to get what was given up, too
-        open_ones = [each for each in sent if not each.acked and (late or not each.lost)]
+        # Apps may choose to get what was given up, too, once an hour for a day ("Delayed events",
+        # docs.slack.dev/apis/events-api). What is older never comes.
+        late = DAY if dice.random() < 0.25 else 0.0
+        now = self._slack.clock.time()
+        open_ones = [
+            each
+            for each in sent
+            if not each.acked and (not each.lost or now - each.attempts[0].at < late)
+        ]
         again = [each for each in sent[-30:] if each.acked and dice.random() < 0.4]
         both = [*open_ones, *again]
         dice.shuffle(both)
