@@ -107,20 +107,18 @@ class Salvage:
                     pass
         self.tables = [*self._tables(made)]
 
-    def _likeness(self, schema: Schema) -> int:
-        """The number of first pages that are of the right kind."""
+    def _likeness(self, schema: Schema) -> float:
+        """The share of first pages that are of the right kind."""
         kinds = {
             root: TABLE_LEAF
             if sql.startswith("CREATE TABLE") and NO_NUMBERS not in sql
             else INDEX_LEAF
             for root, sql in schema.values()
+            if root in self._pages.numbers
         }
         # A bit of the kind says whether a page is a leaf.
-        return sum(
-            self._pages.kind(root) | 8 == kind
-            for root, kind in kinds.items()
-            if root in self._pages.numbers
-        )
+        alike = sum(self._pages.kind(root) | 8 == kind for root, kind in kinds.items())
+        return alike / max(1, len(kinds))
 
     def _tables(self, made: sqlite3.Connection) -> Iterator[Table]:
         """Tables of a new store, as the damaged one describes them."""
