@@ -21,6 +21,7 @@ from adapters.slack.inbound.author_lookup import AuthorLookup
 from adapters.slack.inbound.history import History, HistoryExcerpt, Quoted, quotes_of
 from adapters.slack.inbound.parse_events import parse_history_message
 from adapters.slack.inbound.parsed import Draft
+from adapters.slack.inbound.permalinks import Permalinks
 from gateway.adapter import AdapterHost
 from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import GatewayError
@@ -54,6 +55,7 @@ class Drafts:
         self._clock = clock
         self._calls = calls
         self._history = history
+        self._permalinks = Permalinks(history.rates)
         self._people = AuthorLookup(calls, lambda: host.groups)
         self.commands = frozenset(info.name for info in host.commands())
         """The names of the gateway's commands."""
@@ -208,6 +210,9 @@ class Drafts:
             content = replace(content, files=(), unread=())
         elif first:
             pointed = (*await self._earlier(draft, hand_in), *pointed)
+        if message.may_write and message.event in ("message", "file"):
+            content, linked = await self._permalinks.read(message, draft.user, content)
+            pointed = (*pointed, *linked)
         return await self.complete(message, content, pointed)
 
     async def plain(self, team: str, text: str) -> str:

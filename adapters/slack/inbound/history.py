@@ -122,7 +122,7 @@ class History:
     """
 
     def __init__(self, rates: ReadRates, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rates = rates
+        self.rates = rates
         self._clock = clock
         self._reads: defaultdict[str, list[float]] = defaultdict(list)
 
@@ -191,7 +191,7 @@ class History:
                 return None
             where = {"channel": key.channel, "ts": key.root, "cursor": cursor or None}
             try:
-                return await self._rates.read(key.workspace, REPLIES, limit=PAGE, **where, **bounds)
+                return await self.rates.read(key.workspace, REPLIES, limit=PAGE, **where, **bounds)
             except GatewayError as error:
                 LOG.info("a conversation was not read: %s", error)
                 return None
@@ -201,7 +201,7 @@ class History:
     def _may_read(self, team: str) -> bool:
         now = self._clock()
         reads = self._reads[team] = [at for at in self._reads[team] if now - at < MINUTE]
-        if self._rates.is_closed(team, REPLIES) or len(reads) >= PER_MINUTE:
+        if self.rates.is_closed(team, REPLIES) or len(reads) >= PER_MINUTE:
             return False
         reads.append(now)
         return True

@@ -59,6 +59,18 @@ def info(call: Call) -> Json:
     return {"channel": told}
 
 
+@method("conversations.members", *READ)
+def members(call: Call) -> Json:
+    """The ids of a conversation's members.
+
+    https://docs.slack.dev/reference/methods/conversations.members
+    """
+    channel = find_channel(call)
+    need_scope(call, channel.kind, "read")
+    page, cursor = _page(call, sorted(channel.members))
+    return {"members": page, "response_metadata": {"next_cursor": cursor}}
+
+
 @method("users.conversations", *READ)
 def of_member(call: Call) -> Json:
     """The conversations that the app is a member of.

@@ -109,6 +109,22 @@ async def reaction_to_a_reply(slack: SlackSimulator) -> None:
     await slack.person("ann").reacts(await posted(slack, thread=first), "eyes")
 
 
+async def permalink(slack: SlackSimulator) -> None:
+    await slack.person("ann").asks("general", f"why? {link_to(slack, await posted(slack))}")
+
+
+async def permalink_to_a_reply(slack: SlackSimulator) -> None:
+    first = await slack.person("bob").says("general", "look")
+    reply = await posted(slack, thread=first)
+    await slack.person("ann").asks("general", f"why? {link_to(slack, reply)}")
+
+
+def link_to(slack: SlackSimulator, said: Message) -> str:
+    root = f"?thread_ts={said.root}&cid={said.channel}" if said.root != said.ts else ""
+    url = f"https://{slack.world.workspaces['T0HOME'].domain}.slack.com"
+    return f"<{url}/archives/{said.channel}/p{said.ts.replace('.', '')}{root}>"
+
+
 async def heard(run: ServedSlack) -> str:
     await run.until(lambda: run.asked)
     content = run.heard()[-1].content
@@ -135,6 +151,8 @@ Way = Callable[[SlackSimulator], Awaitable[None]]
         (shortcut, True),
         (reaction, True),
         (reaction_to_a_reply, True),
+        (permalink, True),
+        (permalink_to_a_reply, True),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
@@ -190,3 +208,40 @@ async def test_an_alert_that_is_resolved_after_its_answer_begins_no_turn(tmp_pat
         assert run.asked == 1
         # A later question in the thread finds it as it is now.
         assert await run.inbox("outcome") == ["turn", "merged"]
+
+
+@pytest.mark.parametrize("may", [True, False])
+async def test_a_link_shows_no_more_than_its_author_sees(tmp_path: Path, may: bool) -> None:
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, routes=[ROUTE], settings=SETTINGS) as run,
+    ):
+        ann, bob = slack.person("ann"), slack.person("bob")
+        slack.add_channel("board", "group", members=[bob, ann] if may else [bob])
+        secret = await bob.says("board", "We sell the company.")
+        await ann.asks("general", f"What is {link_to(slack, secret)}?")
+        told = await heard(run)
+        await run.delivered()
+        assert ("We sell" in told) == may
+        assert ("the message behind a link" in told) == (not may)
+
+
+@pytest.mark.parametrize("there", ["gone", "another workspace", "no bot"])
+async def test_a_link_that_leads_nowhere_is_named(tmp_path: Path, there: str) -> None:
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, routes=[ROUTE], settings=SETTINGS) as run,
+    ):
+        said = await slack.person("bob").says("general", "hello")
+        link = link_to(slack, said)
+        match there:
+            case "gone":
+                await slack.person("bob").deletes(said)
+            case "no bot":
+                slack.remove_app_from("general")
+            case _:
+                link = link.replace("home.slack.com", "elsewhere.slack.com")
+        await slack.person("ann").asks("random", f"What is {link}?")
+        told = await heard(run)
+        await run.delivered()
+        assert ("the message behind a link" in told) == (there != "another workspace")
