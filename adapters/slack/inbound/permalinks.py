@@ -12,6 +12,7 @@ from adapters.slack.connection.payload import Payload, table_at, tables_at, ts_a
 from adapters.slack.inbound.history import QUOTE_SECONDS, Quoted
 from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.read_rates import REPLIES, ReadRates
+from gateway.base.describe import describe
 from gateway.conversation import InboundMessage
 from gateway.errors import GatewayError
 from gateway.visible import UnreadPart, VisibleContent
@@ -52,7 +53,7 @@ class Permalinks:
                 async with asyncio.timeout(QUOTE_SECONDS):
                     said = await self._linked(message, user, link)
             except (GatewayError, TimeoutError) as error:
-                LOG.info("a linked message was not read: %s", error)
+                LOG.info("a linked message was not read: %s", describe(error))
                 said = None
             if said is None:
                 content = replace(content, unread=(*content.unread, LINKED))
@@ -63,7 +64,7 @@ class Permalinks:
     async def _linked(
         self, message: InboundMessage, user: str, link: re.Match[str]
     ) -> Payload | None:
-        """The message at a link; None if it is gone, or not theirs."""
+        """The message at a link; None if gone, or not for them."""
         team, channel = message.key.workspace, link["channel"]
         if channel != message.key.channel and not await self._sees(message, user, channel):
             return None

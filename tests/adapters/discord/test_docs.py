@@ -29,6 +29,7 @@ COMMANDS = [
 def test_every_setting_of_the_page_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str
 ) -> None:
+    monkeypatch.setenv("CRITIC_TOKEN", "MQ.a.b")
     monkeypatch.setenv("DISCORD_TOKEN", "a.bots.token")
     path = tmp_path / "config.toml"
     path.write_text(block, encoding="utf-8")

@@ -29,6 +29,8 @@ COMMANDS = [
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-1")
     monkeypatch.setenv("SLACK_APP_TOKEN", "xapp-1")
+    monkeypatch.setenv("CRITIC_BOT_TOKEN", "xoxb-2")
+    monkeypatch.setenv("CRITIC_APP_TOKEN", "xapp-2")
     monkeypatch.setenv("SLACK_SIGNING_SECRET", "s3cret")
     monkeypatch.setenv("SLACK_CLIENT_SECRET", "s3cret")
     monkeypatch.setenv("PARLEY_KEYS", new_key())
