@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
-from gateway.base.clock import Clock
+from gateway.base.clock import Clock, WallClock
 from gateway.client import Receipt
 from gateway.conversation import ConversationKey, InboundMessage, RecentMessage, order_key
 from gateway.errors import GatewayError, NotFound
@@ -111,9 +111,9 @@ class PlatformHistory(ABC, Generic[Said]):
     at_once = 1
     """Places of a kind that are read at a time, in each workspace."""
 
-    def __init__(self, account: str, clock: Clock) -> None:
+    def __init__(self, account: str, clock: Clock | None = None) -> None:
         self.account = account
-        self.clock = clock
+        self.clock = clock or WallClock()
 
     def workspaces(self) -> Sequence[str]:
         """The workspaces whose gaps are read."""
@@ -125,7 +125,7 @@ class PlatformHistory(ABC, Generic[Said]):
 
     @abstractmethod
     async def prepare(self, found: Found[Said], *, joined: bool) -> InboundMessage | None:
-        """The judged message, if it is for the team.
+        """The message, judged or not, if it is for the team.
 
         `joined`: the team is going to be in its conversation. Raises GatewayError.
         """

@@ -106,6 +106,8 @@ class MissedMessages(Generic[Said]):
                 continue
             if message is None or not await self._is_wanted(message, each):
                 continue
+            if message.ruling is None:
+                message = await self._host.judge(message)
             if message.may_write:
                 joins.add(message.key)
             verdict = "answer" if gap is None else await self._verdict(gap, each.at)

@@ -7,6 +7,7 @@ import shutil
 import socket
 import struct
 import sys
+import time
 import tomllib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -18,6 +19,7 @@ import pytest
 from gateway.app.find_adapters import find_adapter
 from gateway.app.load import load_config
 from gateway.app.serve import open_service, run_adapters
+from gateway.backfill.pauses import ALIVE
 from gateway.conversation import ConversationKey
 from gateway.surface import Line, Part, Place, PlatformUnreachable
 from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
@@ -32,6 +34,7 @@ health = { port = 0 }
 
 [adapters.lines]
 port = PORT
+history = "HISTORY"
 
 [[routes]]
 adapter = "lines"
@@ -126,7 +129,8 @@ class TestTheContract(TextSurfaceContract):
 async def serving(folder: Path) -> AsyncGenerator[Callable[[], Awaitable[Connection]]]:
     """The example in a gateway. Yields the function that connects to it."""
     port, config = free_port(), folder / "config.toml"
-    config.write_text(CONFIG.replace("PORT", str(port)))
+    history = folder / "lines.jsonl"
+    config.write_text(CONFIG.replace("PORT", str(port)).replace("HISTORY", str(history)))
 
     async def connect() -> Connection:
         while True:
@@ -141,6 +145,25 @@ async def serving(folder: Path) -> AsyncGenerator[Callable[[], Awaitable[Connect
         running = group.create_task(run_adapters(gateway, adapters), name="runs the example")
         yield connect
         running.cancel()
+
+
+@pytest.mark.usefixtures("installed")
+async def test_what_was_written_while_the_server_was_away_is_answered(tmp_path: Path):
+    store = new_store(tmp_path / "store")
+    async with store.own():  # an earlier process was there
+        await store.mark("lines", ALIVE, f"{time.time() - 60:.3f}")
+    missed = {"name": "ann", "room": "lobby", "text": "Anybody?", "at": time.time()}
+    form = missed | {"press": "text:r1"}
+    lines = [json.dumps(each) for each in (missed, form, "no object", {"name": "ann"})]
+    (tmp_path / "lines.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    async with serving(tmp_path) as connect:
+        reader, writer = await connect()
+        writer.write(b'{"name": "bob", "room": "lobby", "text": "/help"}\n')
+        while "front_desk" not in await read_text(reader):
+            pass
+        writer.close()
+    async with store.own():
+        assert (await store.missed_counts()).found == {"answer": 1}
 
 
 async def read_text(reader: asyncio.StreamReader) -> str:
@@ -244,4 +267,4 @@ async def test_a_lost_listener_does_not_make_the_others_see_a_post_twice():
 
 
 def test_the_example_is_short():
-    assert len((EXAMPLE / "line_chat.py").read_text().splitlines()) < 260
+    assert len((EXAMPLE / "line_chat.py").read_text().splitlines()) < 280

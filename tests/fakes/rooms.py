@@ -58,7 +58,8 @@ class Rooms:
         id_, author = f"{self.clock.time():.0f}{len(self.lines):04}", BOT if first else ANN
         line = Line(key, id_, text, author, first)
         self.lines.append(line)
-        self.clock.advance(1)
+        if not first:
+            self.clock.advance(1)
         return line
 
     def fail(self, what: str) -> None:
@@ -85,7 +86,7 @@ class RoomHistory(PlatformHistory[Line]):
         self.rooms.reads.append(gap.place.channel)
         self.rooms.fail(gap.place.channel)
         if not gap.place.channel:
-            return Page(further={room(line.key.channel): 0.0 for line in self.rooms.lines})
+            return Page(further={line.key: 0.0 for line in self.rooms.lines})
         return self._page(gap.place, gap.cursor, gap.since)
 
     def _page(self, place: ConversationKey, cursor: str, since: float) -> Page[Line]:

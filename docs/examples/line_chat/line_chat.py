@@ -3,7 +3,8 @@
 People send `{"name": "ann", "room": "lobby", "text": "Hello"}`. The bot sends messages with an
 `id`, a `text`, and where they have them `pings`, `buttons` and a `file`. To press a button, a
 person sends what its `send` says, with `name` and `room`; a form that comes is sent back the same
-way, with the person's `text`. Try it: `nc 127.0.0.1 7007`.
+way, with the person's `text`. Try it: `nc 127.0.0.1 7007`. All lines are kept in a file, each with
+the time `at`: what others add to it while the server is away is answered later.
 
 Nobody proves a name here, so the server listens on the loopback address alone.
 """
@@ -13,13 +14,16 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from gateway.adapter import Adapter, AdapterHost
 from gateway.config.table import AdapterSection
-from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import GatewayError
+from gateway.history import Found, Page, PlatformHistory, Redelivery
 from gateway.interactions import (
     Button,
     Command,
@@ -29,6 +33,7 @@ from gateway.interactions import (
     RequestAnswer,
     buttons,
 )
+from gateway.missed import OpenGap
 from gateway.render.markdown import markdown
 from gateway.surface import (
     Card,
@@ -50,11 +55,13 @@ class Config(AdapterSection):
 
     port: int = 7007
     """The TCP port."""
+    history: Path = Path("lines.jsonl")
+    """The file of all lines."""
 
 
 def build(config: Config) -> Adapter:
     """Make the adapter. Opens no socket."""
-    return LineAdapter(config.port)
+    return LineAdapter(config)
 
 
 class LineSurface:
@@ -88,24 +95,59 @@ class LineSurface:
         return part.key
 
 
+class LineHistory(PlatformHistory[InboundMessage]):
+    """The file of all lines; their numbers are ids."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(PLATFORM)
+        self.file = file
+        self.file.touch()
+
+    def add(self, data: dict[str, Any]) -> int:
+        """Keep a line; its number."""
+        with self.file.open("a") as file:
+            file.write(json.dumps(data) + "\n")
+        return self.file.read_bytes().count(b"\n") - 1
+
+    async def read_page(self, gap: OpenGap) -> Page[InboundMessage]:
+        """A room as one page, or the list of rooms."""
+        said: list[Found[InboundMessage]] = []
+        for number, line in enumerate(self.file.read_text().splitlines()):
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
+                data = json.loads(line)
+                each = parse_message(data, parse_interaction(data), number)
+                found = Found(key=each.key, id=each.message_id, at=each.at, said=each)
+                said += [found] if each.event == "message" else []
+        new = [each for each in said if each.at > gap.since]
+        if gap.place.channel:
+            return Page(said=[each for each in new if each.key == gap.place])
+        return Page(further={each.key: each.at for each in new})
+
+    async def prepare(self, found: Found[InboundMessage], *, joined: bool) -> InboundMessage:
+        """All that is said is for the team."""
+        return found.said
+
+
 class LineAdapter:
     """A TCP server, and the surface that writes to its connections."""
 
     name = PLATFORM
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, config: Config) -> None:
+        self.config = config
 
     async def run(self, host: AdapterHost) -> None:
         """Serve until cancelled."""
         surface = LineSurface()
+        history = LineHistory(self.config.history)
+        pauses = (backfill := host.backfill(history)).pauses(Redelivery())
         tasks: set[asyncio.Task[Any]] = set()
 
         async def take_line(line: bytes, writer: asyncio.StreamWriter) -> FormSpec | str:
             try:
-                data = json.loads(line)
+                data = json.loads(line) | {"at": time.time()}
                 does = parse_interaction(data)
-                message = parse_message(data, does)
+                message = parse_message(data, does, history.add(data))
                 surface.listeners[writer] = message.key.channel
                 if isinstance(does, FormOpening):
                     return await host.open_form(message, does)
@@ -113,6 +155,7 @@ class LineAdapter:
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 return f"This line can't be read: {error!r}"
             except GatewayError as error:
+                pauses.failed()  # it is in the file, and read again
                 return str(error)
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -132,8 +175,11 @@ class LineAdapter:
                 surface.listeners.pop(writer, None)
                 writer.close()
 
-        async with host.delivering(surface):
-            server = await asyncio.start_server(serve, "127.0.0.1", self.port)
+        async with host.delivering(surface), asyncio.TaskGroup() as group:
+            group.create_task(backfill.run(), name="catch-up")
+            group.create_task(pauses.run(lambda: True), name="pauses")
+            pauses.connected()
+            server = await asyncio.start_server(serve, "127.0.0.1", self.config.port)
             try:
                 while True:
                     host.heartbeat(PLATFORM)
@@ -158,10 +204,10 @@ def parse_interaction(data: dict[str, Any]) -> Interaction | None:
     return does
 
 
-def parse_message(data: dict[str, Any], does: Interaction | None) -> InboundMessage:
+def parse_message(data: dict[str, Any], does: Interaction | None, line: int) -> InboundMessage:
     """The message. Raises KeyError, TypeError or ValueError."""
     key = ConversationKey(platform=PLATFORM, channel=str(data["room"]))
-    number = uuid4().hex  # a line comes once; a platform with ids of its own uses those
+    number = str(line)
     author = Author(id=f"{PLATFORM}:{data['name']}", name=str(data["name"]))
     return InboundMessage(
         key=key,
@@ -170,6 +216,8 @@ def parse_message(data: dict[str, Any], does: Interaction | None) -> InboundMess
         text=does.text if isinstance(does, Command) else "" if does else str(data["text"]),
         dedupe=(key.dedupe("click" if does else "create", number),),
         message_id=number,
+        order_key=order_key(number),
+        at=float(data["at"]),
         click=does if isinstance(does, RequestAnswer) else None,
     )
 
