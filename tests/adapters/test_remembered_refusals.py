@@ -115,7 +115,9 @@ NO_REFUSALS: dict[str, set[str]] = {
     "discord/inbound/messages.py": {"_participates"},
     "discord/outbound/surface.py": {"_busy", "_dead_ends", "_typing", "_webhooks"},
     "discord/outbound/webhooks.py": {"_sent"},
-    "slack/connection/socket_mode.py": {"_live", "auto_reconnect_enabled", "closed", "wss_uri"},
+    "slack/connection/socket_mode.py": {
+        *("_own", "_surplus", "auto_reconnect_enabled", "closed", "reason", "wss_uri"),
+    },
     "slack/connection/web_api.py": {"_session"},
     "slack/inbound/handler.py": {"_accepted"},
     "slack/inbound/read_rates.py": {"counted", "last", "seen"},
