@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import aiohttp
 
-from gateway.adapter import AdapterHost
+from gateway.adapter import FileStore
 from gateway.base.describe import describe
 from gateway.conversation import Attachment, MessageAwaitingFiles, MissingFile
 from gateway.errors import GatewayError, StoreFull, StoreUnwritable
@@ -119,12 +119,12 @@ class AwaitedFiles:
 
     def __init__(
         self,
-        host: AdapterHost,
+        files: FileStore,
         platform: str,
         fetch: Callable[[MessageAwaitingFiles], Awaitable[FetchedFiles]],
         start_task: TaskStarter,
     ) -> None:
-        self._host = host
+        self._files = files
         self._platform = platform
         self._fetch_files = fetch
         self._start_task = start_task
@@ -133,7 +133,7 @@ class AwaitedFiles:
 
     async def look(self) -> None:
         """Begin to fetch what nobody fetches yet."""
-        for message in await self._host.awaited_files(self._platform):
+        for message in await self._files.awaited_files(self._platform):
             if message.inbox not in self._begun:
                 self._begun.add(message.inbox)
                 self._start_task(self._fetch(message), f"fetches files of {self._platform}")
@@ -144,7 +144,7 @@ class AwaitedFiles:
                 found, missing = await self._fetch_files(message)
                 while True:
                     try:
-                        await self._host.bring_files(message.inbox, found, missing)
+                        await self._files.bring_files(message.inbox, found, missing)
                     except (StoreFull, StoreUnwritable) as error:
                         LOG.warning("files were not stored, trying again: %s", error)
                         await asyncio.sleep(STORE_AGAIN)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import NamedTuple, Protocol
 
-from gateway.adapter import TELL_AGAIN, AdapterHost, AuthError
+from gateway.adapter import TELL_AGAIN, AuthError, Health
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
@@ -59,12 +59,12 @@ class DeadEnds:
 
     def __init__(
         self,
-        host: AdapterHost,
+        health: Health,
         platform: str,
         direct: DirectMessages,
         clock: Clock | None = None,
     ) -> None:
-        self._host = host
+        self._health = health
         self._people = f"{platform}:"
         self._direct = direct
         self._clock = clock or WallClock()
@@ -94,7 +94,7 @@ class DeadEnds:
             told[person] = _Told(obstacle, now, now + TELL_AGAIN)  # they may take messages then
             self._note_untold(error)
         else:
-            self._host.count_dead_end("told")
+            self._health.count_dead_end("told")
 
     async def _try(self, key: ConversationKey, person: str, text: str) -> None:
         try:
@@ -105,7 +105,7 @@ class DeadEnds:
 
     def _note_untold(self, error: GatewayError) -> None:
         LOG.warning("somebody who can't be answered could not be told so directly: %s", error)
-        self._host.count_dead_end("untold")
+        self._health.count_dead_end("untold")
 
     def clear(self, key: ConversationKey) -> None:
         """Note that something was written there."""

@@ -24,5 +24,5 @@ class KnownPlaces:
         mark = place_mark(key)
         if self._told.get(mark) != place:
             with suppress(GatewayError):
-                await self._host.mark(key.platform, mark, place.dump())
+                await self._host.marks.keep(key.platform, mark, place.dump())
                 self._told[mark] = place

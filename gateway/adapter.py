@@ -101,11 +101,8 @@ class Tokens(Protocol):
         ...
 
 
-class AdapterHost(Protocol):
-    """The gateway as adapters see it.
-
-    Methods that store something raise StoreFull or another GatewayError if it was not stored.
-    """
+class Policy(Protocol):
+    """The configured rules that adapters need."""
 
     @property
     def groups(self) -> frozenset[str]:
@@ -113,18 +110,6 @@ class AdapterHost(Protocol):
 
         An adapter need not know of others.
         """
-        ...
-
-    def workspaces(self, platform: str) -> tuple[str, ...]:
-        """The workspaces that a platform's routes name, in their order."""
-        ...
-
-    def serves(self, platform: str, workspace: str, channels: Collection[str]) -> bool:
-        """True if a route is for this workspace or its channels."""
-        ...
-
-    def introduce(self, bots: Collection[str]) -> None:
-        """Know the platform's ids of an account's bot, which no account answers."""
         ...
 
     @property
@@ -141,26 +126,20 @@ class AdapterHost(Protocol):
         ...
 
     @property
-    def tokens(self) -> Tokens:
-        """The tokens that platforms gave to Parley.
-
-        Raises GatewayError where none are kept.
-        """
+    def missed(self) -> MissedRules:
+        """The ages up to which missed messages are answered or offered."""
         ...
 
-    def delivering(self, surface: TextSurface) -> AbstractAsyncContextManager[None]:
-        """Write all threads of the surface's platform, within the context.
-
-        Raises AuthError once the platform refuses the credentials.
-        """
+    def workspaces(self, platform: str) -> tuple[str, ...]:
+        """The workspaces that a platform's routes name, in their order."""
         ...
 
-    def commands(self) -> list[CommandInfo]:
-        """The commands that people can type."""
+    def serves(self, platform: str, workspace: str, channels: Collection[str]) -> bool:
+        """True if a route is for this workspace or its channels."""
         ...
 
-    def is_command(self, text: str) -> bool:
-        """True if a message with this text is a command."""
+    def introduce(self, bots: Collection[str]) -> None:
+        """Know the platform's ids of an account's bot, which no account answers."""
         ...
 
     def addressed(
@@ -183,60 +162,12 @@ class AdapterHost(Protocol):
         """
         ...
 
-    def allows(self, message: InboundMessage) -> bool:
-        """True if its author may write there, before it is accepted.
 
-        Those who were let in by a code are not known here: `accept` has the last word.
-        """
-        ...
+class Conversations(Protocol):
+    """Conversations by their keys, and their threads."""
 
-    async def judge(self, message: InboundMessage) -> InboundMessage:
-        """The message with the gateway's ruling on it.
-
-        `may_write` says whether its author may write there, including people who were let in by a
-        code. `accept` need not ask again.
-        """
-        ...
-
-    async def may(self, message: InboundMessage) -> bool:
-        """True if its author may write there, for what needs no `accept`.
-
-        People who were let in by a code are included.
-        """
-        ...
-
-    async def open_form(self, message: InboundMessage, opening: FormOpening) -> FormSpec | str:
-        """The form that an author asks for, or why they get none.
-
-        Whoever could not send it does not see it.
-        """
-        ...
-
-    async def accept(self, message: InboundMessage) -> Receipt:
-        """Take a message: it is stored once this returns.
-
-        The same message again, by any of its dedupe keys, gives the same receipt and does nothing.
-        Of one that is "offered" nothing is stored: the store has lost what became of it, so that an
-        answer is to be offered, and the message given again, with the time `at` which somebody
-        wanted that. Raises NotFound for a thread or team that is not there.
-        """
-        ...
-
-    async def bring_files(
-        self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
-    ) -> None:
-        """Give an accepted message its files, so that its turn may begin.
-
-        Its author and its team are told what is missing. Does nothing if it no longer waits.
-        """
-        ...
-
-    async def awaited_files(self, platform: str) -> list[MessageAwaitingFiles]:
-        """The messages from a platform that wait for their files."""
-        ...
-
-    async def known_keys(self, keys: Collection[str]) -> frozenset[str]:
-        """Those of these dedupe keys whose messages were taken, or deleted."""
+    async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
+        """The conversation's current thread; None if it is unknown."""
         ...
 
     async def history_limit(self, key: ConversationKey) -> HistoryLimit:
@@ -244,14 +175,6 @@ class AdapterHost(Protocol):
 
         What was deleted in the store is not to be read from there.
         """
-        ...
-
-    async def conversations(self, platform: str, *, limit: int) -> list[ConversationKey]:
-        """A platform's conversations among the `limit` threads used last, newest first."""
-        ...
-
-    async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
-        """The conversation's current thread; None if it is unknown."""
         ...
 
     async def rename_thread(self, thread: str, title: str) -> None:
@@ -265,24 +188,26 @@ class AdapterHost(Protocol):
         """
         ...
 
-    def shared_rate(self, limit: RateLimit) -> SharedRate:
-        """A rate of the platform that all nodes keep together."""
+
+class FileStore(Protocol):
+    """Files of messages that adapters fetch once the messages are stored."""
+
+    async def awaited_files(self, platform: str) -> list[MessageAwaitingFiles]:
+        """The messages from a platform that wait for their files."""
         ...
 
-    async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
-        """The marks of a platform, by their names, or that of `name`."""
-        ...
-
-    async def mark(
-        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
+    async def bring_files(
+        self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
     ) -> None:
-        """Keep a text for a platform's adapter; it replaces an earlier one.
+        """Give an accepted message its files, so that its turn may begin.
 
-        What is known `of` a conversation is deleted with its last thread, and not kept if it has
-        none. A name that begins with CURSOR says what the platform has delivered already: such a
-        mark is gone once the store has lost something.
+        Its author and its team are told what is missing. Does nothing if it no longer waits.
         """
         ...
+
+
+class Leases(Protocol):
+    """Leases of what one node at a time may do."""
 
     async def hold(self, lease: str) -> bool:
         """True if this node has the lease, which is taken if free.
@@ -303,18 +228,9 @@ class AdapterHost(Protocol):
         """
         ...
 
-    def backfill(self, history: PlatformHistory[Said]) -> Backfill:
-        """The reader of an account's missed messages."""
-        ...
 
-    @property
-    def missed(self) -> MissedRules:
-        """The ages up to which missed messages are answered or offered."""
-        ...
-
-    async def probe(self) -> None:
-        """Nothing, as a write. Raises the GatewayError that a write would."""
-        ...
+class Health(Protocol):
+    """Figures and remarks on platforms, for the operator."""
 
     def heartbeat(self, adapter: str) -> None:
         """Note that something came in from a platform, be it a heartbeat."""
@@ -360,6 +276,126 @@ class AdapterHost(Protocol):
         """
         ...
 
+    async def probe(self) -> None:
+        """Nothing, as a write. Raises the GatewayError that a write would."""
+        ...
+
+
+class Marks(Protocol):
+    """Texts that a platform's adapter keeps under names."""
+
+    async def read(self, platform: str, name: str = "") -> Mapping[str, str]:
+        """The marks of a platform, by their names, or that of `name`."""
+        ...
+
+    async def keep(
+        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
+    ) -> None:
+        """Keep a text for a platform's adapter; it replaces an earlier one.
+
+        What is known `of` a conversation is deleted with its last thread, and not kept if it has
+        none. A name that begins with CURSOR says what the platform has delivered already: such a
+        mark is gone once the store has lost something.
+        """
+        ...
+
+
+class AdapterHost(Protocol):
+    """The gateway as adapters see it.
+
+    Methods that store something raise StoreFull or another GatewayError if it was not stored.
+    """
+
+    @property
+    def policy(self) -> Policy:
+        """The configured rules."""
+        ...
+
+    @property
+    def conversations(self) -> Conversations:
+        """Conversations and their threads."""
+        ...
+
+    @property
+    def marks(self) -> Marks:
+        """Texts that adapters keep."""
+        ...
+
+    @property
+    def files(self) -> FileStore:
+        """Files that are fetched once their messages are stored."""
+        ...
+
+    @property
+    def leases(self) -> Leases:
+        """Leases of what one node at a time may do."""
+        ...
+
+    @property
+    def health(self) -> Health:
+        """Figures and remarks on platforms, for the operator."""
+        ...
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens that platforms gave to Parley.
+
+        Raises GatewayError where none are kept.
+        """
+        ...
+
+    def delivering(self, surface: TextSurface) -> AbstractAsyncContextManager[None]:
+        """Write all threads of the surface's platform, within the context.
+
+        Raises AuthError once the platform refuses the credentials.
+        """
+        ...
+
+    def commands(self) -> list[CommandInfo]:
+        """The commands that people can type."""
+        ...
+
+    def is_command(self, text: str) -> bool:
+        """True if a message with this text is a command."""
+        ...
+
+    async def judge(self, message: InboundMessage) -> InboundMessage:
+        """The message with the gateway's ruling on it.
+
+        `may_write` says whether its author may write there, including people who were let in by a
+        code. `accept` need not ask again.
+        """
+        ...
+
+    async def open_form(self, message: InboundMessage, opening: FormOpening) -> FormSpec | str:
+        """The form that an author asks for, or why they get none.
+
+        Whoever could not send it does not see it.
+        """
+        ...
+
+    async def accept(self, message: InboundMessage) -> Receipt:
+        """Take a message: it is stored once this returns.
+
+        The same message again, by any of its dedupe keys, gives the same receipt and does nothing.
+        Of one that is "offered" nothing is stored: the store has lost what became of it, so that an
+        answer is to be offered, and the message given again, with the time `at` which somebody
+        wanted that. Raises NotFound for a thread or team that is not there.
+        """
+        ...
+
+    async def known_keys(self, keys: Collection[str]) -> frozenset[str]:
+        """Those of these dedupe keys whose messages were taken, or deleted."""
+        ...
+
+    def shared_rate(self, limit: RateLimit) -> SharedRate:
+        """A rate of the platform that all nodes keep together."""
+        ...
+
+    def backfill(self, history: PlatformHistory[Said]) -> Backfill:
+        """The reader of an account's missed messages."""
+        ...
+
 
 class Adapter(Protocol):
     """The connection to one platform."""
@@ -372,7 +408,7 @@ class Adapter(Protocol):
     async def run(self, host: AdapterHost) -> None:
         """Connect, and hand in what arrives with `host.accept`, until cancelled.
 
-        Each frame that comes in, a heartbeat, too, is told to `host.heartbeat(self.name)`: a
+        Each frame that comes in, a heartbeat, too, is told to `host.health.heartbeat`: a
         platform that is silent for two minutes counts as lost.
 
         Raises AuthError for credentials that no further try would help.

@@ -180,9 +180,9 @@ LOCAL_OPERATOR = Author(id=f"{LOCAL}:operator", name="operator")
 class Attachment:
     """A file that came with a message.
 
-    `data` may be left out where the platform says that the file is larger than
-    `AdapterHost.largest_file` allows: then `left_out` is its size in bytes. Of a document that the
-    gateway has read, `data` is the text and `left_out` the size of the document.
+    `data` may be left out where the platform says that the file is larger than the `largest_file`
+    of an adapter's policy: then `left_out` is its size in bytes. Of a document that the gateway has
+    read, `data` is the text and `left_out` the size of the document.
     """
 
     name: str

@@ -22,7 +22,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from gateway.access.authority import Access, Denial, Judgement, awaited, judge
 from gateway.access.pairing import TypedCode
-from gateway.adapter import DeadEndOutcome, IgnoredReason, Tokens
+from gateway.adapter import Tokens
 from gateway.backfill.work_list import WorkList
 from gateway.base.clock import ClockTrust, steadily
 from gateway.base.metrics import Metrics
@@ -39,20 +39,24 @@ from gateway.client import (
     SentFile,
     ThreadInfo,
 )
-from gateway.content.attachments import MB
 from gateway.conversation import (
     LOCAL_OPERATOR,
-    Attachment,
     Author,
     ConversationKey,
-    HistoryLimit,
     InboundMessage,
-    MissingFile,
 )
 from gateway.delivery.service import delivering
-from gateway.errors import GatewayClosed, GatewayError, NodeCutOff, NotFound
+from gateway.errors import GatewayClosed, GatewayError, NotFound
 from gateway.events import SessionEvent
 from gateway.history import PlatformHistory, Said
+from gateway.inbound.capabilities import (
+    HostConversations,
+    HostFiles,
+    HostHealth,
+    HostLeases,
+    HostMarks,
+    HostPolicy,
+)
 from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
 from gateway.inbound.forms import form_of
 from gateway.inbound.intake import Intake
@@ -60,7 +64,6 @@ from gateway.inbound.model_choice import agent_models, choices_of
 from gateway.inbound.origins import check_own, check_team
 from gateway.inbound.receipts import attachment_of, log_receipt, receipt_of
 from gateway.interactions import Click, FormOpening, FormSpec
-from gateway.missed import MissedRules
 from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.rates import RateLimit, SharedRate
 from gateway.registry import TeamSource
@@ -70,7 +73,6 @@ from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.shared_nodes import NodeParts, turn_order
 from gateway.runtime.shared_rates import SharedRates
 from gateway.runtime.status import Status
-from gateway.runtime.store_health import OK, known_nodes
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
 from gateway.sessions.lanes import Lanes
@@ -121,7 +123,6 @@ class Gateway:
         self._store = store
         self._tokens = tokens
         access, limits = access or Access(), limits or Limits()
-        self._own_bots = access.own_bots
         self._using = using = ActiveSettings(teams, access, limits, serves=bool(platforms))
         self._clock = clock
         trust = self._trust = ClockTrust(clock, steady)
@@ -181,6 +182,12 @@ class Gateway:
         self._life = Lifecycle(parts, boot=self._boot)
         self._status = OperatorStatus(parts, self._life, boot=self._boot)
         self._intake = Intake(parts, life=self._life, ledger=self._ledger, vitals=self.vitals)
+        self.policy = HostPolicy(using)
+        self.conversations = HostConversations(store, using, self._bus, clock)
+        self.marks = HostMarks(store)
+        self.files = HostFiles(store, self._intake)
+        self.leases = HostLeases(self._nodes)
+        self.health = HostHealth(self.vitals, trust, store)
         self._stack = AsyncExitStack()
         self._work = AsyncExitStack()
         self._open = False
@@ -205,20 +212,6 @@ class Gateway:
     def _speaks(self) -> bool:
         return self._nodes.speaks()
 
-    async def hold(self, lease: str) -> bool:
-        """Take a lease; True if this node has it."""
-        self.check_open()
-        return await self._nodes.hold(lease)
-
-    async def release(self, lease: str) -> None:
-        """Leave a lease to other nodes."""
-        await self._nodes.release(lease)
-
-    def check_speaking(self) -> None:
-        """Check that this node may change something on a platform. Raises NodeCutOff."""
-        if not self._nodes.speaks():
-            raise NodeCutOff
-
     async def delivers(self, thread: str) -> bool:
         """True if this node tells the thread's platform what happens."""
         return await self._nodes.delivers(thread)
@@ -229,57 +222,11 @@ class Gateway:
         return self._boot
 
     @property
-    def live_links(self) -> frozenset[str]:
-        """Hosts whose links stay links while an answer is being written."""
-        return self._using.access.live_links
-
-    @property
-    def groups(self) -> frozenset[str]:
-        """The groups and roles that anything depends on."""
-        return self._using.access.groups
-
-    def workspaces(self, platform: str) -> tuple[str, ...]:
-        """The workspaces that a platform's routes name, in their order."""
-        return self._using.access.workspaces(platform)
-
-    def introduce(self, bots: Collection[str]) -> None:
-        """Know the platform's ids of an account's bot, which no account answers."""
-        self._own_bots.update(bots)
-
-    def serves(self, platform: str, workspace: str, channels: Collection[str]) -> bool:
-        """True if a route is for this workspace or its channels."""
-        return self._using.access.serves(platform, workspace, channels)
-
-    @property
     def tokens(self) -> Tokens:
         """The tokens that platforms gave to Parley."""
         if self._tokens is None:
             raise GatewayError("This gateway does not keep tokens of platforms.")
         return self._tokens
-
-    def addressed(
-        self,
-        key: ConversationKey,
-        author: Author,
-        *,
-        direct: bool,
-        mentioned: bool,
-        in_thread: bool,
-        to_others: bool = False,
-    ) -> bool:
-        """True if something said there is meant for the team."""
-        return self._using.access.addressed(
-            key,
-            author,
-            direct=direct,
-            mentioned=mentioned,
-            in_thread=in_thread,
-            to_others=to_others,
-        )
-
-    def allows(self, message: InboundMessage) -> bool:
-        """True if its author may write there, before it is accepted."""
-        return judge(message, self._using.access).may_write
 
     async def judge(self, message: InboundMessage) -> InboundMessage:
         """The message with the authority's ruling on it.
@@ -297,15 +244,6 @@ class Gateway:
             paired = any(person.id == message.author.id for person in people)
             judged = replace(judged, may_write=paired)
         return judged
-
-    async def may(self, message: InboundMessage) -> bool:
-        """True if its author may write there, for what needs no `accept`."""
-        return (await self.judge(message)).may_write
-
-    @property
-    def largest_file(self) -> int:
-        """Size limit of a file, in bytes."""
-        return int(self._using.limits.attachments.file_mb * MB)
 
     @property
     def outbox(self) -> Outbox:
@@ -382,13 +320,6 @@ class Gateway:
         for message, receipt in zip(missed, receipts, strict=True):
             log_receipt(message, receipt)
         return receipts
-
-    async def bring_files(
-        self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
-    ) -> None:
-        """Give an accepted message its files, so that its turn may begin."""
-        self.check_open()
-        await self._intake.bring_files(inbox, files, missing)
 
     async def _accept(self, message: InboundMessage) -> AcceptedMessage:
         self.check_open()
@@ -529,13 +460,7 @@ class Gateway:
         """The name of the person at the terminal, as others read it."""
         return self._using.access.operator_name
 
-    thread_at = _stored(SessionStore.thread_at)
-    awaited_files = _stored(SessionStore.awaiting)
     known_keys = _stored(SessionStore.accepted_keys)
-    rate = _stored(SessionStore.rate)
-    marks = _stored(SessionStore.marks)
-    mark = _stored(SessionStore.mark)
-    probe = _stored(SessionStore.probe)
 
     def backfill(self, history: PlatformHistory[Said]) -> WorkList[Said]:
         """The reader of an account's missed messages."""
@@ -546,11 +471,6 @@ class Gateway:
         """True unless the clock is doubted."""
         return self._trust.holds()
 
-    @property
-    def missed(self) -> MissedRules:
-        """The ages up to which missed messages are answered or offered."""
-        return self._using.limits.missed
-
     async def may_be_answered(self, at: float) -> bool:
         """True if an unknown message of this time may have been answered.
 
@@ -559,12 +479,6 @@ class Gateway:
         """
         losses = await self._store.losses()
         return at <= self._trust.began() and any(at <= loss.until for loss in losses)
-
-    async def history_limit(self, key: ConversationKey) -> HistoryLimit:
-        """Limit of a conversation's history on its platform."""
-        kept = self._using.limits.retention
-        since = 0.0 if kept is None else self._clock() - kept
-        return HistoryLimit(order_key=await self._store.forgotten(key), since=since)
 
     async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
         """True if it was muted there and answers again since."""
@@ -576,11 +490,6 @@ class Gateway:
     async def key_of(self, thread: str) -> ConversationKey:
         """The conversation of a thread. Raises NotFound."""
         return (await self._store.thread(thread)).key
-
-    async def conversations(self, platform: str, *, limit: int) -> list[ConversationKey]:
-        """A platform's conversations among the `limit` threads used last, newest first."""
-        threads = await self._store.threads(limit=limit)
-        return [thread.key for thread in threads if thread.key.platform == platform]
 
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         """A new thread of the gateway's own.
@@ -598,19 +507,7 @@ class Gateway:
     async def rename_thread(self, thread: str, title: str) -> None:
         """Give a thread another title. Raises NotFound."""
         self.check_open()
-        self._bus.publish(thread, await self._store.rename_thread(thread, title))
-
-    def heartbeat(self, adapter: str) -> None:
-        """Note that something came in from a platform, be it a heartbeat."""
-        self.vitals.platforms.frame(adapter)
-
-    def connection(self, adapter: str, *, is_open: bool) -> None:
-        """Note that the connection to a platform was made, or lost."""
-        self.vitals.platforms.note(adapter, is_open=is_open)
-
-    def count_ignored(self, reason: IgnoredReason) -> None:
-        """Count an event of a platform that its adapter drops."""
-        self.vitals.ignored[reason] += 1
+        await self.conversations.rename_thread(thread, title)
 
     async def close_unshown(self, thread: str, request: str = "") -> None:
         """Close requests within calls that can't be shown: one, or all."""
@@ -640,28 +537,6 @@ class Gateway:
         """Tell the operator why a message could not be written."""
         self.vitals.remark(platform, f"not delivered: {why}")
 
-    def count_dead_end(self, outcome: DeadEndOutcome) -> None:
-        """Count somebody who can't be answered where they asked."""
-        self.vitals.dead_ends[outcome] += 1
-
-    def compare_time(self, adapter: str, told: float) -> None:
-        """Compare the clock with the time that a platform has told."""
-        self._trust.compare(told, adapter)
-
-    async def node_count(self, adapter: str) -> int:
-        """Number of the store's nodes that serve an account."""
-        nodes = [each.node.platforms for each in await known_nodes(self._store, OK) if each.lives]
-        return max(1, sum(adapter in each for each in nodes))
-
-    def note_strangers(self, adapter: str, found: int) -> None:
-        """Note how many others use an account's token beside the store's nodes."""
-        if told := self.vitals.platforms.note_strangers(adapter, found):
-            self.remark(adapter, told)
-
-    def remark(self, adapter: str, text: str) -> None:
-        """Tell the operator what a platform did not permit."""
-        self.vitals.remark(adapter, text)
-
     async def delete_thread(self, thread: str) -> None:
         """Stop the thread's work and remove everything it has. Raises NotFound."""
         self.check_open()
@@ -688,7 +563,7 @@ class Gateway:
         """
         self.check_open()
         self._using.teams, self._using.access, self._using.limits = teams, access, limits
-        access.own_bots = self._own_bots
+        access.own_bots = self._using.access.own_bots
         self._dispatcher.limit = limits.parallel_turns
         self._dispatcher.group_limits = limits.crowd_turns
         self._ledger.use(limits.budgets, limits.prices, limits.timezone)

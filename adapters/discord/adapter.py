@@ -86,10 +86,10 @@ class DiscordAdapter:
 
         def told(at: float) -> None:
             clock.note(at)
-            host.compare_time(self.name, at)
+            host.health.compare_time(self.name, at)
 
         buckets = Buckets(host.shared_rate(of_all_nodes(self.name)))
-        speaking = host.check_speaking
+        speaking = host.leases.check_speaking
         async with Rest(
             config.token,
             config.api_url,
@@ -99,7 +99,7 @@ class DiscordAdapter:
             account=self.name,
         ) as rest:
             me, config = await _sign_in(rest, config)
-            host.introduce((me.user, me.application))
+            host.policy.introduce((me.user, me.application))
             # Times are compared with those in Discord's ids: its clock counts.
             bot = _Bot(config, host, rest, me, config.shards or 1, self._clock or clock)
             try:
@@ -164,16 +164,20 @@ class _Bot:
         rest.explain = lambda channel: self._cache.refusal(channel, required_permissions(config))
         self._targets = MessageTargets(rest, config.threads, host, self._hears_all)
         self._channels = Channels(rest, self._cache.channel)
-        files = Files(rest, config.api_url, lambda: host.largest_file)
-        self._fetching = AwaitedFiles(host, config.account, files.fetch_awaited, self._start_task)
+        files = Files(rest, config.api_url, lambda: host.policy.largest_file)
+        self._fetching = AwaitedFiles(
+            host.files, config.account, files.fetch_awaited, self._start_task
+        )
         direct = DirectMessages(rest)
-        dead_ends = DeadEnds(host, PLATFORM, direct)
+        dead_ends = DeadEnds(host.health, PLATFORM, direct)
         context = InboundContext(
             rest=rest,
             dead_ends=dead_ends,
             targets=self._targets,
             channels=self._channels,
-            people=AuthorLookup(rest, self._cache.guilds, lambda: host.workspaces(config.account)),
+            people=AuthorLookup(
+                rest, self._cache.guilds, lambda: host.policy.workspaces(config.account)
+            ),
             fetching=self._fetching,
             roles=self._cache.role,
             learn=self._me_known,
@@ -206,7 +210,7 @@ class _Bot:
             rest,
             self._targets,
             me.user,
-            lambda: host.live_links,
+            lambda: host.policy.live_links,
             webhooks,
             limits=replace(LIMITS, messages=config.answer_messages, whole=config.answer_characters),
             dead_ends=dead_ends,
@@ -273,7 +277,7 @@ class _Bot:
             task.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
 
     def on_frame(self, shard: int, text: str) -> None:
-        self._host.heartbeat(self._config.account)
+        self._host.health.heartbeat(self._config.account)
         self._events.on_frame(shard, text)
 
     def on_lost(self, shard: int) -> None:
@@ -317,11 +321,11 @@ class _Bot:
     def _parsed(self, payload: Payload, me: BotIdentity) -> ParsedMessage | None:
         """The message, if somebody wrote it; what is ignored is counted."""
         if (reason := ignored_reason(payload, me)) is not None:
-            self._host.count_ignored(reason)
+            self._host.health.count_ignored(reason)
         return parse_message(payload, me)
 
     def on_malformed(self) -> None:
-        self._host.count_ignored("malformed")
+        self._host.health.count_ignored("malformed")
 
     async def on_failure(self, channel: str, since: float) -> None:
         await self._catch_up.note_lost(channel, since)
@@ -329,7 +333,7 @@ class _Bot:
     async def on_edit(self, payload: Payload) -> None:
         # A preview that appears below a message, or a pin, is no edit of its author's.
         if payload.get("edited_timestamp") is None or "author" not in payload:
-            self._host.count_ignored("no change")
+            self._host.health.count_ignored("no change")
             return
         me = await self._me_for(payload)
         if parsed := self._parsed(payload, me):
@@ -344,7 +348,7 @@ class _Bot:
             self._channels.learn(parse_channel(channel, str(payload.get("guild_id") or "")))
         done = parse_interaction(payload)
         if done is None:
-            self._host.count_ignored("unknown kind")
+            self._host.health.count_ignored("unknown kind")
             return
         await self._interactions.handle(done, self._me_in(payload))
 
@@ -363,7 +367,7 @@ class _Bot:
             (parse_channel(each, guild), str(each.get("last_message_id") or ""))
             for each in (*payload.get("channels", ()), *payload.get("threads", ()))
         ]
-        if not self._host.serves(
+        if not self._host.policy.serves(
             self._config.account, guild, [channel.id for channel, _ in channels]
         ):
             await self._meet_unknown(guild)
@@ -376,9 +380,9 @@ class _Bot:
     async def _look_at_servers(self) -> None:
         """Meet servers of which an earlier session told."""
         for guild in await self._cache.guilds():
-            if not self._host.serves(self._config.account, guild, ()):
+            if not self._host.policy.serves(self._config.account, guild, ()):
                 channels = await self._rest.call("GET", f"/guilds/{guild}/channels")
-                if not self._host.serves(
+                if not self._host.policy.serves(
                     self._config.account, guild, [str(each["id"]) for each in channels]
                 ):
                     await self._meet_unknown(guild)
@@ -387,7 +391,7 @@ class _Bot:
         """The time until which all was heard, in the past."""
         now = self._clock()
         # In the future: the clock was ahead when it was noted.
-        return heard if heard <= now else now - self._host.missed.offer
+        return heard if heard <= now else now - self._host.policy.missed.offer
 
     async def _meet_unknown(self, guild: str) -> None:
         """Announce a server that no route names; leave it if so set."""
@@ -396,7 +400,7 @@ class _Bot:
             with tolerated(LOG, f"leave the server {guild}"):
                 await self._rest.call("DELETE", f"/users/@me/guilds/{guild}")
                 told = LEFT_SERVER
-        self._host.remark(self._config.account, told.format(guild=guild))
+        self._host.health.remark(self._config.account, told.format(guild=guild))
         LOG.warning(told.format(guild=guild))
 
     async def on_thread(self, payload: Payload) -> None:
@@ -411,7 +415,7 @@ class _Bot:
         self._channels.learn(channel)
         await self._targets.look_up_root(channel.id)
         key = self._targets.key_of_thread(channel.guild, channel.parent, channel.id)
-        found = await self._host.thread_at(key)
+        found = await self._host.conversations.thread_at(key)
         if found is not None and found.state == "waiting":
             await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
 

@@ -88,11 +88,11 @@ class SlackAdapter:
             installs = Installations(self._config, host.tokens, clock=self._clock.time)
         clients = await self._signed_in(stack, host, installs)
         direct = DirectMessages(Calls(clients))
-        dead_ends = DeadEnds(host, PLATFORM, direct, self._clock)
+        dead_ends = DeadEnds(host.health, PLATFORM, direct, self._clock)
         surface = SlackSurface(
             clients,
-            live_links=lambda: host.live_links,
-            remark=partial(host.remark, self.name),
+            live_links=lambda: host.policy.live_links,
+            remark=partial(host.health.remark, self.name),
             dead_ends=dead_ends,
             pacer=Pacer(
                 WallClock(), shared=host.shared_rate, pace=self._config.pace, account=self.name
@@ -111,11 +111,11 @@ class SlackAdapter:
         self, stack: AsyncExitStack, host: AdapterHost, installs: Installations | None
     ) -> SlackClients:
         """The clients, once Slack can be reached. Raises AuthError."""
-        failures, told = 0, partial(host.compare_time, self.name)
+        failures, told = 0, partial(host.health.compare_time, self.name)
         while True:
             try:
                 clients = SlackClients(
-                    self._config, installs, told, host.check_speaking, host.introduce
+                    self._config, installs, told, host.leases.check_speaking, host.policy.introduce
                 )
                 return await stack.enter_async_context(clients)
             except PlatformUnreachable as error:
@@ -151,8 +151,10 @@ class _Service:
         rates = ReadRates(calls, clock)
         history = History(rates)
         drafts = Drafts(host, calls, history, clock=clock.time)
-        files = Files(calls, config, lambda: host.largest_file)
-        self._fetching = AwaitedFiles(host, config.account, files.fetch_awaited, self.start_task)
+        files = Files(calls, config, lambda: host.policy.largest_file)
+        self._fetching = AwaitedFiles(
+            host.files, config.account, files.fetch_awaited, self.start_task
+        )
         replies = Replies(calls, config, drafts.commands, dead_ends)
         reading = Reading(host, rates, drafts, history, self._fetching, replies)
         self._backfill = SlackHistory(reading, clock).backfill
@@ -160,7 +162,7 @@ class _Service:
         self._handler = InboundHandler(
             host, calls, config, drafts, self._backfill, self._fetching, replies, service=self
         )
-        self._app = bolt_app(clients, self._handle, host.count_ignored)
+        self._app = bolt_app(clients, self._handle, host.health.count_ignored)
         self._sockets = self._make_sockets()
 
     async def run(self) -> None:
@@ -182,9 +184,9 @@ class _Service:
                 if self._sockets is not None:
                     group.create_task(self._sockets.run(), name="slack sockets")
                     account = self._config.account
-                    nodes = partial(self._host.node_count, account)
+                    nodes = partial(self._host.health.node_count, account)
                     watch = self._sockets.watch(
-                        self._clock, nodes, partial(self._host.note_strangers, account)
+                        self._clock, nodes, partial(self._host.health.note_strangers, account)
                     )
                     group.create_task(watch, name="slack connections")
 
@@ -226,7 +228,7 @@ class _Service:
                 self._installs,
                 self._clients,
                 installed=self._installed,
-                groups=lambda: any(group.startswith("S") for group in self._host.groups),
+                groups=lambda: any(group.startswith("S") for group in self._host.policy.groups),
             )
             pages |= oauth.pages()
         return pages
@@ -271,12 +273,12 @@ class _Service:
         task.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
 
     def _heartbeat(self) -> None:
-        self._host.heartbeat(self._config.account)
+        self._host.health.heartbeat(self._config.account)
 
     def _note_connection(self, is_open: bool) -> None:
         if not is_open:
             self._pauses.cut()
-        self._host.connection(self._config.account, is_open=is_open)
+        self._host.health.connection(self._config.account, is_open=is_open)
 
     def _is_open(self) -> bool:
         return self._sockets is None or self._sockets.open_count > 0
@@ -297,7 +299,7 @@ class _Service:
     async def leave_out(self, team: str, since: float) -> None:
         """Catch up after the minute for which Slack drops events."""
         LOG.warning("too many events in %s: Slack drops a minute of them", team)
-        self._host.remark(self._config.account, f"too many events in {team}: it drops some")
+        self._host.health.remark(self._config.account, f"too many events in {team}: it drops some")
         await self._pauses.leave_out(since, since + MINUTE)
 
     def _installed(self, install: Installation) -> None:

@@ -137,10 +137,10 @@ class LoadAdapter:
         link = Link.current = Link(writer)
         try:
             async with host.delivering(LoadSurface(link)), asyncio.TaskGroup() as group:
-                host.connection(NAME, is_open=True)
+                host.health.connection(NAME, is_open=True)
                 link.tell("serves", pid=os.getpid())
                 while line := await reader.readline():
-                    host.heartbeat(NAME)
+                    host.health.heartbeat(NAME)
                     given = json.loads(line)
                     if "ask" in given:
                         link.answered(given["ask"], given["answer"])

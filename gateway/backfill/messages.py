@@ -15,7 +15,7 @@ from gateway.client import Receipt
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError
 from gateway.history import Found, Page, PlatformHistory, Said
-from gateway.missed import MissedOutcome, MissedRules, MissedVerdict, OpenGap, outcome_of
+from gateway.missed import MissedOutcome, MissedVerdict, OpenGap, outcome_of
 from gateway.store.protocols import SessionStore
 from gateway.values import value
 
@@ -35,11 +35,6 @@ class BackfillHost(AdapterHost, Protocol):
     @property
     def vitals(self) -> Metrics:
         """The gateway's vital figures."""
-        ...
-
-    @property
-    def missed(self) -> MissedRules:
-        """The ages up to which missed messages are answered or offered."""
         ...
 
     @property
@@ -127,7 +122,7 @@ class MissedMessages(Generic[Said]):
         if not self._history.is_final(error):
             raise error
         LOG.warning("a missed message was not accepted: %s", error)
-        self._host.remark(self._history.account, UNTAKEN.format(why=error))
+        self._host.health.remark(self._history.account, UNTAKEN.format(why=error))
         return 1
 
     async def _is_wanted(self, message: InboundMessage, found: Found[Said]) -> bool:
@@ -135,12 +130,12 @@ class MissedMessages(Generic[Said]):
         host = self._host
         if message.event == "message" and host.is_command(message.text):
             return False
-        thread = await host.thread_at(message.key)
+        thread = await host.conversations.thread_at(message.key)
         if thread is not None and not thread.is_for_team(mentioned=message.mentioned):
             return False
         if not message.mentioned and await host.was_muted(message.key, message.order_key):
             return False
-        limit = await host.history_limit(message.key)
+        limit = await host.conversations.history_limit(message.key)
         return limit.allows(message.order_key, found.at)
 
     async def _verdict(self, gap: OpenGap, at: float) -> MissedVerdict:
@@ -152,7 +147,7 @@ class MissedMessages(Generic[Said]):
         """
         now = self._history.clock.time()
         back = now if self.back is None or at > self.back else self.back
-        match verdict := gap.verdict(at, self._host.missed, back=back):
+        match verdict := gap.verdict(at, self._host.policy.missed, back=back):
             case "answer":
                 return "offer" if await self._host.may_be_answered(at) else verdict
             case "offer":

@@ -124,7 +124,7 @@ class Offers(Generic[Said]):
             if not self._history.is_final(error):
                 raise
             LOG.warning("an answer to missed messages was not offered: %s", error)
-            self._host.remark(self._history.account, UNOFFERED.format(why=error))
+            self._host.health.remark(self._history.account, UNOFFERED.format(why=error))
             return "refused"
         finally:
             del self._posted[key]
@@ -144,7 +144,7 @@ class Offers(Generic[Said]):
 
     async def answer(self, card: OfferCard, clicked: InboundMessage) -> str:
         """Answer what a card offers; the reply, "" if it says it."""
-        if not await self._host.may(clicked):
+        if not (await self._host.judge(clicked)).may_write:
             return NOT_ALLOWED
         asked = clicked.at or self._history.clock.time()
         taken, seen, cursor, key = 0, 0, "", card.key or clicked.key

@@ -151,7 +151,7 @@ class Pauses(Generic[Said]):
 
     async def _may_begin_to_look(self) -> bool:
         """True if the node that looked for what was missed is gone."""
-        return not self.looks and await self._host.hold(self._lease)
+        return not self.looks and await self._host.leases.hold(self._lease)
 
     @property
     def _lease(self) -> str:
@@ -162,7 +162,7 @@ class Pauses(Generic[Said]):
         self._unnoted = False
         failed_at, self._failed_at = self._failed_at, None
         try:
-            self.looks = await self._host.hold(self._lease)
+            self.looks = await self._host.leases.hold(self._lease)
             # While another node looks, it has the platform's events, but for those failed here.
             if self.looks or failed_at is not None:
                 await self._note_pause(failed_at)
@@ -183,7 +183,7 @@ class Pauses(Generic[Said]):
         else:
             seen = max(await self._stored(CONNECTED) or 0.0, self._cut_at)
             if max(alive, seen) - OVERLAP > now:  # the clock was ahead when it was noted
-                alive = seen = now - self._host.missed.offer
+                alive = seen = now - self._host.policy.missed.offer
             if failed_at is not None:
                 alive, seen = min(alive, failed_at), min(seen, failed_at)
             since, rules = alive - OVERLAP, self._redelivery
@@ -212,7 +212,7 @@ class Pauses(Generic[Said]):
         await self._set([], now if whole else None, now)
 
     async def _stored(self, name: str) -> float | None:
-        text = (await self._host.marks(self._history.account, name)).get(name)
+        text = (await self._host.marks.read(self._history.account, name)).get(name)
         return float(text) if text else None
 
     async def _set(self, gaps: Sequence[Gap], alive: float | None, connected: float) -> None:

@@ -56,7 +56,7 @@ class WorkList(Generic[Said]):
     @property
     def rules(self) -> MissedRules:
         """The ages up to which missed messages are answered or offered."""
-        return self._host.missed
+        return self._host.policy.missed
 
     @property
     def lease(self) -> str:
@@ -105,12 +105,12 @@ class WorkList(Generic[Said]):
         finally:
             with suppress(GatewayError, TimeoutError):
                 async with asyncio.timeout(RELEASE_SECONDS):
-                    await self._host.release(self.lease)
+                    await self._host.leases.release(self.lease)
 
     async def _begin(self, group: asyncio.TaskGroup) -> None:
         """Begin to read as many places as may be read."""
         try:
-            if not await self._host.hold(self.lease):
+            if not await self._host.leases.hold(self.lease):
                 return
             for workspace in self._history.workspaces():
                 for threads in (False, True):
@@ -172,7 +172,7 @@ class WorkList(Generic[Said]):
                 if not self._history.is_final(error):
                     raise
                 place = f"channel {gap.place.channel}"
-                self._host.remark(self.account, UNREADABLE.format(place=place, why=error))
+                self._host.health.remark(self.account, UNREADABLE.format(place=place, why=error))
                 LOG.warning("what was missed in %s can't be read: %s", gap.place, error)
                 return ReadPage(gap=gap, cursor=None)
             missed, refused = await self._missed.sort(page, gap, pending)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.errors import NodeCutOff
-from gateway.gateway import Gateway
+from gateway.inbound.capabilities import HostLeases
 
 
 class CutOff:
@@ -17,7 +17,7 @@ class CutOff:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.lasts = False
         self.refused = 0
-        monkeypatch.setattr(Gateway, "check_speaking", lambda _: self._check())
+        monkeypatch.setattr(HostLeases, "check_speaking", lambda _: self._check())
 
     def _check(self) -> None:
         if self.lasts:

@@ -49,7 +49,7 @@ async def fill_store(folder: Path) -> None:
         request = of(InputRequested, events)[-1].request
         await gateway.answer(request, Answer(kind="approve_always"))
         await until(gateway, thread, ends, events[-1].seq)
-        await gateway.rate(thread, "part", ANN.id, good=True)
+        await gateway.conversations.rate(thread, "part", ANN.id, good=True)
     with closing(sqlite3.connect(folder / FILE)) as raw, raw:
         raw.row_factory = sqlite3.Row
         for (table,) in raw.execute(

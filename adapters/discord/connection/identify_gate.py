@@ -97,18 +97,18 @@ class IdentifyGate:
         if limit.concurrency > 1 or not limit.reset:
             return
         try:
-            mark = (await self._host.marks(account, LEFT)).get(LEFT, "0 0")
+            mark = (await self._host.marks.read(account, LEFT)).get(LEFT, "0 0")
             left, until = map(float, mark.split())
             ends = now + limit.reset
             found = max(0, int(left) - limit.remaining) if now < until else 0
-            self._host.note_strangers(account, found)
-            await self._host.mark(account, LEFT, f"{limit.remaining - begins} {ends:.0f}")
+            self._host.health.note_strangers(account, found)
+            await self._host.marks.keep(account, LEFT, f"{limit.remaining - begins} {ends:.0f}")
         except GatewayError as error:
             LOG.info("the sessions that are left were not compared: %s", error)
 
     async def _hold(self, bucket: str) -> bool:
         try:
-            return await self._host.hold(bucket)
+            return await self._host.leases.hold(bucket)
         except GatewayError as error:
             LOG.warning("could not ask for the lease %r: %s", bucket, error)
             return False
@@ -123,7 +123,7 @@ class IdentifyGate:
 
     async def _release(self, bucket: str) -> bool:
         try:
-            await self._host.release(bucket)
+            await self._host.leases.release(bucket)
         except (GatewayClosed, StoreTaken):
             return True  # it is another node's by now
         except GatewayError as error:

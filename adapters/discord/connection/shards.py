@@ -129,7 +129,7 @@ class Shards:
         self._tell()
 
     def _tell(self) -> None:
-        self._host.connection(self._account, is_open=self._held.keys() <= self._open)
+        self._host.health.connection(self._account, is_open=self._held.keys() <= self._open)
 
     async def run(self) -> None:
         """Connect what this node has the lease of. Raises AuthError."""
@@ -143,7 +143,7 @@ class Shards:
             if await self._take(shard, lease):
                 LOG.info("this node has the lease %r", lease)
                 await self._connect(shard, lease)
-            self._host.heartbeat(self._account)  # who waits for a lease misses nothing
+            self._host.health.heartbeat(self._account)  # who waits for a lease misses nothing
             self._tell()
             await sleep(self._clock, LOOK_SECONDS)
 
@@ -164,9 +164,9 @@ class Shards:
     async def _is_ours(self, lease: str, *, held: bool) -> bool:
         """True while this node has a lease; `held` while nobody knows."""
         try:
-            self._host.check_speaking()
+            self._host.leases.check_speaking()
             async with asyncio.timeout(ASK_SECONDS):
-                return await self._host.hold(lease)
+                return await self._host.leases.hold(lease)
         except (GatewayError, TimeoutError) as error:
             level = logging.WARNING if held else logging.DEBUG
             LOG.log(level, "lease %r: %s", lease, describe(error))
@@ -211,7 +211,7 @@ class Shards:
         """Return once this node may not speak."""
         while True:
             try:
-                self._host.check_speaking()
+                self._host.leases.check_speaking()
             except NodeCutOff:
                 return
             await sleep(self._clock, LOOK_SECONDS)
@@ -220,7 +220,7 @@ class Shards:
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._store(shard, None)
-                await self._host.release(lease)
+                await self._host.leases.release(lease)
         except (GatewayError, TimeoutError) as error:
             LOG.warning("the lease %r was not left to others: %s", lease, describe(error))
 
@@ -228,13 +228,13 @@ class Shards:
         """The state that the last holder left; None if unreadable."""
         try:
             await self._holder.take_over()
-            marks = await self._host.marks(self._account)
+            marks = await self._host.marks.read(self._account)
             return find_state(marks, shard, self._shards, self._now(), self._bot)
         except GatewayError as error:
             LOG.warning("could not read the state of shard %s: %s", shard, error)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             LOG.error("the state of shard %s can't be read: %r", shard, error)  # noqa: TRY400 (the text says it all)
-            return ShardState(heard=self._now() - self._host.missed.offer)
+            return ShardState(heard=self._now() - self._host.policy.missed.offer)
         return None
 
     async def _store(self, shard: int, stored: ShardState | None) -> ShardState | None:

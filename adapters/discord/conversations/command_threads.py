@@ -68,10 +68,10 @@ class CommandThreads:
         """The conversation hangs on this message."""
         self.load(key.root, message)
         try:
-            await self._host.mark(
+            await self._host.marks.keep(
                 self._rest.account, f"{ROOT}:{message}", f"{MARK}:{key.root}", of=key
             )
-            await self._host.mark(self._rest.account, f"{MARK}:{key.root}", message, of=key)
+            await self._host.marks.keep(self._rest.account, f"{MARK}:{key.root}", message, of=key)
         except GatewayError as error:  # it can be found again
             LOG.warning("could not store the message of a conversation: %s", error)
 
@@ -90,7 +90,7 @@ class CommandThreads:
 
     async def title(self, key: ConversationKey) -> str:
         """The question in one line."""
-        thread = await self._host.thread_at(key)
+        thread = await self._host.conversations.thread_at(key)
         return thread.title if thread else ""
 
     async def _find_answer(self, key: ConversationKey, opening: str) -> str | None:

@@ -111,7 +111,7 @@ class MessageTargets:
 
     async def load(self) -> None:
         """Remember the private threads and direct channels of earlier runs."""
-        for name, value in (await self._host.marks(self._rest.account)).items():
+        for name, value in (await self._host.marks.read(self._rest.account)).items():
             self._load(name, value)
 
     def _load(self, name: str, value: str) -> None:
@@ -144,7 +144,7 @@ class MessageTargets:
                 self._load(name, found)
 
     async def _mark(self, name: str) -> str:
-        return (await self._host.marks(self._rest.account, name)).get(name, "")
+        return (await self._host.marks.read(self._rest.account, name)).get(name, "")
 
     def add_direct(self, channel: str) -> None:
         """Somebody writes in a direct channel: Discord lists none of them."""
@@ -153,7 +153,7 @@ class MessageTargets:
     async def keep_direct(self, key: ConversationKey, thread: str) -> None:
         """Record the thread in which a direct message was taken."""
         if self.direct.get(key.channel) != thread:
-            await self._host.mark(self._rest.account, f"direct:{key.channel}", thread, of=key)
+            await self._host.marks.keep(self._rest.account, f"direct:{key.channel}", thread, of=key)
             self.direct[key.channel] = thread
 
     def root_of(self, where: str) -> str:
@@ -290,8 +290,10 @@ class MessageTargets:
         )
         self.locked.learn(thread)
         channel = str(thread["id"])
-        await self._host.mark(self._rest.account, f"{ROOT}:{channel}", f"thread:{key.root}", of=key)
-        await self._host.mark(self._rest.account, f"thread:{key.root}", channel, of=key)
+        await self._host.marks.keep(
+            self._rest.account, f"{ROOT}:{channel}", f"thread:{key.root}", of=key
+        )
+        await self._host.marks.keep(self._rest.account, f"thread:{key.root}", channel, of=key)
         self._remember(key.root, channel)
         if opening.asker:
             await self._rest.call("PUT", f"/channels/{channel}/thread-members/{opening.asker}")

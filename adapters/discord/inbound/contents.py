@@ -100,7 +100,9 @@ class Contents:
         """True if somebody may write there; False if Discord can't identify them."""
         with tolerated(LOG, f"look up user {sender.id}"):
             author = await self._context.people.author(sender, guild)
-            return await self._host.may(InboundMessage(key=key, author=author, direct=not guild))
+            return (
+                await self._host.judge(InboundMessage(key=key, author=author, direct=not guild))
+            ).may_write
         return False
 
 

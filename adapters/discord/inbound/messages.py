@@ -60,7 +60,7 @@ class MessageHandler:
         """Hand in a message; None unless for the team. Raises GatewayError."""
         message = await self.prepare(parsed, me)
         if message is None:
-            self._host.count_ignored("not addressed")
+            self._host.health.count_ignored("not addressed")
             return None
         return await self.submit(message, parsed, me)
 
@@ -102,7 +102,7 @@ class MessageHandler:
     def _is_addressed(
         self, parsed: ParsedMessage, key: ConversationKey, author: Author, *, in_thread: bool
     ) -> bool:
-        return self._host.addressed(
+        return self._host.policy.addressed(
             key,
             author,
             direct=not parsed.guild,
@@ -118,7 +118,7 @@ class MessageHandler:
         said = replace(parsed, to_others=False)
         if not (parsed.to_others and self._is_addressed(said, key, author, in_thread=True)):
             return False
-        thread = await self._host.thread_at(key)
+        thread = await self._host.conversations.thread_at(key)
         return thread is not None and thread.state == "waiting"
 
     async def not_taken(self, parsed: Sequence[ParsedMessage]) -> list[ParsedMessage]:
@@ -185,7 +185,7 @@ class MessageHandler:
     async def handle_edit(self, parsed: ParsedMessage, me: BotIdentity) -> None:
         """Hand in an edited text, which may mention the team first."""
         if not parsed.edited:
-            self._host.count_ignored("no change")
+            self._host.health.count_ignored("no change")
             return
         key, _ = await self.find_conversation(parsed)
         created, edit = _creation_key(key, parsed.id), key.dedupe("edit", parsed.id, parsed.edited)
@@ -194,10 +194,10 @@ class MessageHandler:
             await self.handle(parsed, me)
             return
         if edit in known:
-            self._host.count_ignored("already taken")
+            self._host.health.count_ignored("already taken")
             return
-        if created not in known and await self._host.thread_at(key) is None:
-            self._host.count_ignored("not addressed")
+        if created not in known and await self._host.conversations.thread_at(key) is None:
+            self._host.health.count_ignored("not addressed")
             return
         author = await self._context.people.author(parsed.sender, parsed.guild)
         if created not in known and not self._is_addressed(parsed, key, author, in_thread=True):
@@ -222,12 +222,12 @@ class MessageHandler:
             ):
                 await self.submit_deletion(key, message)
             else:
-                self._host.count_ignored("not addressed")
+                self._host.health.count_ignored("not addressed")
 
     def _may_come(self, key: ConversationKey, message: str) -> bool:
         """True if a deleted message of the team may still come."""
         direct = not key.workspace
-        served = self._host.addressed(
+        served = self._host.policy.addressed(
             key, Author(id=""), direct=direct, mentioned=True, in_thread=True
         )
         return served and self._context.clock() - sent_at(message) <= MAY_COME
@@ -266,9 +266,9 @@ class MessageHandler:
             return bool(parsed.answers)
         name = str(key)
         if monotonic() - (self._participates.get(name) or 0.0) > UNKNOWN_SECONDS:
-            known = await self._host.thread_at(key) is not None
+            known = await self._host.conversations.thread_at(key) is not None
             if not known and (await self._context.channels.get(parsed.channel)).owner == me.user:
-                limit, made = await self._host.history_limit(key), parsed.channel
+                limit, made = await self._host.conversations.history_limit(key), parsed.channel
                 known = limit.allows(order_key(made), sent_at(made))
             at = inf if known else monotonic()
             self._participates.put(name, max(at, self._participates.get(name) or at))
@@ -306,12 +306,12 @@ class MessageHandler:
         message = await self._host.judge(message)
         if not message.may_write:
             return message
-        if await self._host.thread_at(key) is not None:
+        if await self._host.conversations.thread_at(key) is not None:
             return message
         with tolerated(LOG, f"read the history of thread {parsed.channel}"):
             history = await self._history(message, parsed, me)
             await self._submit_overtaken(history, me)
-            if await self._host.thread_at(key) is not None:
+            if await self._host.conversations.thread_at(key) is not None:
                 return message
             earlier = [
                 each.as_pointed("root" if each.id == parsed.channel else "history")
@@ -331,7 +331,7 @@ class MessageHandler:
             found: list[Payload] = await self._context.rest.call("GET", path, query=query)
             if len(found) == HISTORY_MESSAGES:
                 found += await self._starter(parsed.channel)
-        limit = await self._host.history_limit(message.key)
+        limit = await self._host.conversations.history_limit(message.key)
         return [
             each
             for each in parse_history(found, parsed.guild, parsed.channel, me)
@@ -357,7 +357,7 @@ class MessageHandler:
 
         They are missed ones that are still to be found: no quotes, but what their authors say.
         """
-        since = self._context.clock() - self._host.missed.answer
+        since = self._context.clock() - self._host.policy.missed.answer
         recent = [each for each in history if each.written and sent_at(each.id) >= since]
         for each in await self.not_taken(recent):
             message = await self.prepare(each, me)

@@ -102,7 +102,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
             if error.unreadable:
                 raise
             told = UNREADABLE.format(channel=gap.place.channel, why=error)
-            self._host.remark(self.account, told)
+            self._host.health.remark(self.account, told)
             raise PlatformUnreachable(str(error)) from error
 
     async def _channel_page(self, gap: OpenGap) -> Page[ParsedMessage]:
@@ -113,7 +113,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         """
         channel = await self._channel(gap.place.channel)
         served = [channel.id, channel.parent]
-        if channel.guild and not self._host.serves(self.account, channel.guild, served):
+        if channel.guild and not self._host.policy.serves(self.account, channel.guild, served):
             return Page()
         after = int(gap.cursor) if gap.cursor else snowflake(gap.since)
         end = None if channel.is_thread else snowflake(gap.until + MARGIN)

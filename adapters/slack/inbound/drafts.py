@@ -56,7 +56,7 @@ class Drafts:
         self._calls = calls
         self._history = history
         self._permalinks = Permalinks(history.rates)
-        self._people = AuthorLookup(calls, lambda: host.groups)
+        self._people = AuthorLookup(calls, lambda: host.policy.groups)
         self.commands = frozenset(info.name for info in host.commands())
         """The names of the gateway's commands."""
 
@@ -94,7 +94,7 @@ class Drafts:
         if message.event == "delete" and self._may_come(message):
             return True
         if message.event in ("edit", "delete"):
-            begun = await host.thread_at(message.key) is not None
+            begun = await host.conversations.thread_at(message.key) is not None
             return begun and (
                 self._is_addressed(draft, in_thread=True) or await self._came(message)
             )
@@ -105,11 +105,11 @@ class Drafts:
     async def _continues(self, draft: Draft, *, joined: bool) -> bool:
         """True if its thread makes a draft one for the team."""
         if self._only_answers(draft):
-            thread = await self._host.thread_at(draft.message.key)
+            thread = await self._host.conversations.thread_at(draft.message.key)
             return thread is not None and thread.state == "waiting"
         if not self._is_addressed(draft, in_thread=True):
             return False
-        return joined or await self._host.thread_at(draft.message.key) is not None
+        return joined or await self._host.conversations.thread_at(draft.message.key) is not None
 
     def _only_answers(self, draft: Draft) -> bool:
         """True if a draft can only be the answer to a question."""
@@ -119,7 +119,7 @@ class Drafts:
 
     def _is_addressed(self, draft: Draft, *, in_thread: bool = False) -> bool:
         message = draft.message
-        return self._host.addressed(
+        return self._host.policy.addressed(
             message.key,
             message.author,
             direct=message.direct,
@@ -135,7 +135,7 @@ class Drafts:
 
     def _may_come(self, message: InboundMessage) -> bool:
         """True if a deleted message of the team may still come."""
-        served = self._host.addressed(
+        served = self._host.policy.addressed(
             message.key, message.author, direct=message.direct, mentioned=True, in_thread=True
         )
         return served and self._age(message) <= MAY_COME
@@ -189,7 +189,9 @@ class Drafts:
 
     async def _not_taken(self, drafts: Sequence[Draft]) -> list[Draft]:
         """Recent messages of a thread that were not taken, for whomever."""
-        recent = [each for each in drafts if self._age(each.message) <= self._host.missed.answer]
+        recent = [
+            each for each in drafts if self._age(each.message) <= self._host.policy.missed.answer
+        ]
         known = await self._host.known_keys([each.message.dedupe[0] for each in recent])
         return [each for each in recent if each.message.dedupe[0] not in known]
 
@@ -227,7 +229,10 @@ class Drafts:
         for user in {each.who.id for each in contents if each.who.sure}:
             with contextlib.suppress(GatewayError):
                 author = await self._people.known(key.workspace, user)
-                if author and self._host.allows(InboundMessage(key=key, author=author)):
+                if author is None:
+                    continue
+                judged = await self._host.judge(InboundMessage(key=key, author=author))
+                if judged.may_write:
                     found.add(user)
         return frozenset(found)
 
@@ -288,7 +293,7 @@ class Drafts:
         message = draft.message
         key = message.key
         joins = message.event in ("message", "file") and draft.in_thread
-        if not joins or await self._host.thread_at(key) is not None:
+        if not joins or await self._host.conversations.thread_at(key) is not None:
             return ()
         excerpt = await self._history.before(message)
         said = [
@@ -299,9 +304,9 @@ class Drafts:
         if hand_in is not None:
             for each in await self._not_taken(said):
                 await hand_in(each)
-            if await self._host.thread_at(key) is not None:
+            if await self._host.conversations.thread_at(key) is not None:
                 return ()
-        limit = await self._host.history_limit(key)
+        limit = await self._host.conversations.history_limit(key)
         return quotes_of(
             excerpt,
             [each for each in said if limit.allows(each.message.order_key, each.message.at)],

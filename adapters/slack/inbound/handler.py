@@ -198,7 +198,7 @@ class InboundHandler:
         async with self._mentions.claim(said := f"{place}/{at}") as is_new:
             if is_new:
                 return await self._parse_and_handle(body, me, said)
-            self._host.count_ignored("already taken")
+            self._host.health.count_ignored("already taken")
             return None
 
     async def _parse_and_handle(
@@ -228,7 +228,7 @@ class InboundHandler:
         answer: dict[str, Any] | None = None
         match found:
             case IgnoredPayload(reason):
-                self._host.count_ignored(reason)
+                self._host.health.count_ignored(reason)
             case Draft() if found.message.event == "shortcut":
                 async with self._once.begins(found.message) as begins:
                     if begins:
@@ -274,7 +274,7 @@ class InboundHandler:
 
     async def _handle_message(self, draft: Draft) -> None:
         if not await self._drafts.is_meant(await self._drafts.as_new(draft)):
-            self._host.count_ignored("not addressed")
+            self._host.health.count_ignored("not addressed")
         elif draft.message.event in _IN_ORDER:
             async with self._locks.setdefault(str(draft.message.key), asyncio.Lock()):
                 await self._accept_once(await self._drafts.as_new(draft))  # it may be known by now
@@ -302,7 +302,10 @@ class InboundHandler:
         if await self._host.known_keys(draft.message.dedupe[:1]):
             await self._host.accept(draft.message)
             return
-        late = self._drafts.is_late(draft) and await self._host.thread_at(draft.message.key) is None
+        late = (
+            self._drafts.is_late(draft)
+            and await self._host.conversations.thread_at(draft.message.key) is None
+        )
         message = await self._drafts.message(draft, hand_in=self._hand_in_missed)
         receipt = await self._hand_in(draft, message)
         if late and receipt.thread:
@@ -362,13 +365,13 @@ class InboundHandler:
 
     async def _handle_reaction(self, reacted: ReactionTrigger) -> None:
         draft, said = reacted.draft, reacted.draft.message
-        if not self._host.addressed(
+        if not self._host.policy.addressed(
             said.key, said.author, direct=said.direct, mentioned=True, in_thread=True
         ):
-            self._host.count_ignored("not addressed")
+            self._host.health.count_ignored("not addressed")
             return
         if await self._host.known_keys(said.dedupe):
-            self._host.count_ignored("already taken")
+            self._host.health.count_ignored("already taken")
             return
         message = await self._host.judge(await self._drafts.with_author(draft))
         content = VisibleContent(text=REACTED.format(emoji=reacted.emoji))
@@ -391,22 +394,24 @@ class InboundHandler:
 
     async def _handle_rating(self, draft: Draft, rating: Rating) -> None:
         message = await self._drafts.with_author(draft)
-        thread = await self._host.thread_at(message.key)
-        if thread is None or not await self._host.may(message):
+        thread = await self._host.conversations.thread_at(message.key)
+        if thread is None or not (await self._host.judge(message)).may_write:
             self._reply(draft, REFUSED)
             return
-        await self._host.rate(thread.id, rating.part, message.author.id, good=rating.good)
+        await self._host.conversations.rate(
+            thread.id, rating.part, message.author.id, good=rating.good
+        )
         self._reply(draft, NOTED)
 
     async def _handle_title(self, retitled: TitleChange) -> None:
         self._service.note_title(retitled.draft.message.key, retitled.title)
         message = await self._drafts.with_author(retitled.draft)
-        thread = await self._host.thread_at(message.key)
+        thread = await self._host.conversations.thread_at(message.key)
         if thread is None or thread.title == retitled.title:
-            self._host.count_ignored("no change")
+            self._host.health.count_ignored("no change")
             return
-        if await self._host.may(message):
-            await self._host.rename_thread(thread.id, retitled.title)
+        if (await self._host.judge(message)).may_write:
+            await self._host.conversations.rename_thread(thread.id, retitled.title)
 
     async def _suggest_prompts(self, home: HomeVisit) -> None:
         if not self._config.suggested_prompts:

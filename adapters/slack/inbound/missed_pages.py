@@ -128,12 +128,12 @@ class SlackHistory(PlatformHistory[Draft]):
                 return Page(cursor="")
             if not is_final(error):
                 raise
-            self._host.remark(self.account, UNLISTED)
+            self._host.health.remark(self.account, UNLISTED)
             return Page()
         further: dict[ConversationKey, float] = {}
         for each in tables_at(answer, "channels"):
             channel, created = text_at(each, "id"), float(number_at(each, "created"))
-            if channel and self._host.serves(gap.place.platform, team, [channel]):
+            if channel and self._host.policy.serves(gap.place.platform, team, [channel]):
                 further[replace(gap.place, channel=channel)] = created * (created > gap.since)
         cursor = text_at(answer, "response_metadata", "next_cursor")
         return Page(cursor=f"{LIST}{cursor}" if cursor else None, further=further)
@@ -197,7 +197,7 @@ class SlackHistory(PlatformHistory[Draft]):
 
     def _floor(self, gap: OpenGap, back: float) -> str:
         """The age limit of a channel's messages, as a time."""
-        return f"{min(gap.since, back - self._host.missed.offer):.6f}"
+        return f"{min(gap.since, back - self._host.policy.missed.offer):.6f}"
 
     async def _next_older(self, gap: OpenGap, before: str) -> str:
         """The root of the next known thread below, or ""."""

@@ -60,13 +60,13 @@ class Once:
         """True unless this action was taken already, or is just being taken."""
         key = message.dedupe[0]
         if key in self._under_way:
-            self._host.count_ignored("already taken")
+            self._host.health.count_ignored("already taken")
             yield False
             return
         self._under_way.add(key)
         try:
             if is_known := bool(await self._host.known_keys([key])):
-                self._host.count_ignored("already taken")
+                self._host.health.count_ignored("already taken")
             yield not is_known
         finally:
             self._under_way.discard(key)
@@ -122,7 +122,7 @@ class SlashCommands:
     async def _ask(self, user: str, message: InboundMessage) -> str:
         """Begin a thread with the question, under its author's name."""
         key = message.key
-        await self._host.probe()  # else it would stand there, and nobody would answer it
+        await self._host.health.probe()  # else it would stand there, and nobody would answer it
         try:
             posted = await self._calls.write(
                 key.workspace,

@@ -1,6 +1,6 @@
 """Slack as a surface: messages, cards, lines and files.
 
-surface = SlackSurface(clients, live_links=lambda: host.live_links)
+surface = SlackSurface(clients, live_links=lambda: host.policy.live_links)
 async with surface.maintained(), host.delivering(surface): ...
 """
 

@@ -182,7 +182,7 @@ class LineAdapter:
             server = await asyncio.start_server(serve, "127.0.0.1", self.config.port)
             try:
                 while True:
-                    host.heartbeat(PLATFORM)
+                    host.health.heartbeat(PLATFORM)
                     await asyncio.sleep(30)
             finally:
                 server.close()

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from adapters.discord.adapter import DiscordAdapter
 from adapters.discord.testing import DiscordSimulator
@@ -64,11 +64,19 @@ class Node:
         self.running: asyncio.Task[None] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._gateway, name)
+        health = self._gateway.health
+        return getattr(health if hasattr(health, name) else self._gateway, name)
 
     def check(self) -> None:
         if self.dead:
             raise GatewayClosed("This process is gone.")
+
+    @property
+    def leases(self) -> Self:
+        """Leases of all nodes."""
+        return self
+
+    marks = health = leases
 
     async def hold(self, lease: str) -> bool:
         """Take a lease that nobody living holds."""
@@ -97,12 +105,16 @@ class Node:
         self.check()
         return await self._gateway.accept(message)
 
-    async def mark(
+    async def read(self, platform: str, name: str = "") -> Mapping[str, str]:
+        """The marks of a platform."""
+        return await self._gateway.marks.read(platform, name)
+
+    async def keep(
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None:
         """Write a mark, unless the process is gone."""
         self.check()
-        await self._gateway.mark(platform, name, value, of=of)
+        await self._gateway.marks.keep(platform, name, value, of=of)
 
     def backfill(self, history: PlatformHistory[Any]) -> Backfill:
         """Read what was missed with this host."""

@@ -41,7 +41,7 @@ async def test_a_message_is_parsed_and_judged_once(tmp_path, text):
             seen.forget()
             judged = await gateway.judge(replace(HELLO, text=text))
             assert judged.may_write
-            assert await gateway.may(judged)
+            assert (await gateway.judge(judged)).may_write
             await gateway.accept(replace(judged, text=f"{text} again"))
             assert seen.counts == {"parse_command": 1, "judge": 1}
 
@@ -89,7 +89,7 @@ async def test_a_ruling_that_no_gateway_made_counts_nothing(tmp_path):
     )
     async with opened(tmp_path) as gateway:
         forged = replace(HELLO, author=EVE, ruling=ruling)
-        assert not await gateway.may(forged)
+        assert not (await gateway.judge(forged)).may_write
         assert (await gateway.accept(forged)).outcome == "refused"
 
 

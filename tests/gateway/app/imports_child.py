@@ -9,11 +9,13 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from gateway.app import serve
 from gateway.app.load import load_config
 from gateway.app.serve import until_signal
 from gateway.gateway import Gateway
+from gateway.inbound.capabilities import HostHealth
 
 
 def _say(line: str) -> None:
@@ -21,17 +23,26 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-class _WatchedGateway(Gateway):
+class _Watched:
     before: frozenset[str] = frozenset()
 
+
+class _WatchedHealth(HostHealth):
     def connection(self, adapter: str, *, is_open: bool) -> None:
         super().connection(adapter, is_open=is_open)
-        if is_open and not _WatchedGateway.before:
-            _WatchedGateway.before = frozenset(sys.modules)
+        if is_open and not _Watched.before:
+            _Watched.before = frozenset(sys.modules)
             _say("connected")
+
+
+class _WatchedGateway(Gateway):
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        health = self.health
+        self.health = _WatchedHealth(health.vitals, health.trust, health.store)
 
 
 if __name__ == "__main__":
     serve.Gateway = _WatchedGateway  # pyright: ignore[reportPrivateImportUsage]
     asyncio.run(until_signal(load_config(Path(sys.argv[1]))))
-    _say(json.dumps(sorted(frozenset(sys.modules) - _WatchedGateway.before)))
+    _say(json.dumps(sorted(frozenset(sys.modules) - _Watched.before)))

@@ -249,9 +249,9 @@ async def test_status_shows_each_platform_and_since_when(tmp_path):
 
     async def script(gateway: AdapterHost) -> None:
         told.append(await asyncio.to_thread(status, tmp_path))
-        gateway.heartbeat("scripted")
+        gateway.health.heartbeat("scripted")
         told.append(await asyncio.to_thread(status, tmp_path))
-        gateway.connection("scripted", is_open=False)
+        gateway.health.connection("scripted", is_open=False)
         told.append(await asyncio.to_thread(status, tmp_path))
         raise AuthError("enough")
 

@@ -69,7 +69,7 @@ async def test_nothing_is_too_old_by_a_clock_that_is_doubted(
     gap = OpenGap(place=line.key, since=0, until=now, returned=now, id=1)
     async with serving(rooms, tmp_path) as run:
         if ahead:
-            run.gateway.compare_time("rooms", now - 100 * DAY + ahead)
+            run.gateway.health.compare_time("rooms", now - 100 * DAY + ahead)
         found = Found(key=line.key, id=line.id, at=1000.0, said=line)
         missed = MissedMessages(run.gateway, RoomHistory(rooms, run.gateway))
         sorted_out, refused = await missed.sort(Page(said=[found]), gap)

@@ -42,7 +42,7 @@ async def pausing(
 async def marked(run: ServedRooms, name: str, at: float) -> None:
     """Wait for a mark."""
     async with asyncio.timeout(10):
-        while (await run.gateway.marks("rooms", name)).get(name) != f"{at:.3f}":  # noqa: ASYNC110 (a store tells nobody)
+        while (await run.gateway.marks.read("rooms", name)).get(name) != f"{at:.3f}":  # noqa: ASYNC110 (a store tells nobody)
             await asyncio.sleep(0.002)
 
 
@@ -112,7 +112,7 @@ async def test_a_mark_in_the_future_hides_no_pause(tmp_path: Path) -> None:
     rooms = Rooms()
     rooms.clock.advance(30 * DAY)
     async with pausing(rooms, tmp_path) as (run, _):
-        await run.gateway.mark("rooms", ALIVE, f"{rooms.clock.time() + 5 * DAY:.3f}")
+        await run.gateway.marks.keep("rooms", ALIVE, f"{rooms.clock.time() + 5 * DAY:.3f}")
     rooms.say(room("lobby"), "meanwhile")
     rooms.clock.advance(60)
     async with pausing(rooms, tmp_path) as (run, _):

@@ -125,7 +125,7 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         await gateway.send(thread, "/status")
         for n, good in enumerate((True, True, False)):
             await gateway.store.rate(thread, "part", f"chat:person {n}", good=good)
-        gateway.count_ignored("not addressed")
+        gateway.health.count_ignored("not addressed")
         gateway.note_wait(thread, "scripted", "posts")
         gateway.vitals.platforms.frame("scripted")
         bodies = [await get(path) for path in ("/metrics", "/readyz", "/healthz")]

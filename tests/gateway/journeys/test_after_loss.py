@@ -45,8 +45,8 @@ async def restored(folder: Path) -> AsyncGenerator[tuple[Gateway, float]]:
     async with gateway_on(folder) as gateway:
         first = await gateway.accept(said("first", time.time()))
         await until(gateway, first.thread, ends)
-        await gateway.mark("chat", f"{CURSOR}session", "42")
-        await gateway.mark("chat", "heard", "1.0")
+        await gateway.marks.keep("chat", f"{CURSOR}session", "42")
+        await gateway.marks.keep("chat", "heard", "1.0")
     await copy_store(folder, copy)  # in use, it would have a node that is to be given up first
     async with gateway_on(folder) as gateway:
         seq = (await gateway.thread(first.thread)).last_seq
@@ -65,7 +65,7 @@ async def test_what_was_said_then_is_offered_and_answered_once_somebody_asks(tmp
         receipts = [await gateway.accept(later), *await gateway.accept_missed([later])]
         assert [each.outcome for each in receipts] == ["offered", "offered"]
         assert await gateway.known_keys(["later"]) == set()
-        thread = await gateway.thread_at(KEY)
+        thread = await gateway.conversations.thread_at(KEY)
         assert thread is not None
         assert thread.state == "idle"
         assert (await gateway.accept(said("first", at - 9))).outcome == "turn"  # it is known
@@ -90,12 +90,12 @@ DONE: list[dict[str, Any]] = [
 
 async def test_what_was_done_then_is_told_in_a_sentence_and_changes_nothing(tmp_path):
     async with restored(tmp_path / "store") as (gateway, at):
-        before = await gateway.thread_at(KEY)
+        before = await gateway.conversations.thread_at(KEY)
         assert before is not None
         for n, done in enumerate(DONE):
             receipt = await gateway.accept(replace(said(f"done {n}", at), **done))
             assert (receipt.outcome, receipt.reply) == ("command", BEFORE_LOSS)
-            assert await gateway.thread_at(KEY) == before
+            assert await gateway.conversations.thread_at(KEY) == before
         again = await gateway.accept(replace(said("again", time.time()), text="/status"))
         assert again.reply.startswith("The team 'demo' is idle.")
 
@@ -124,10 +124,10 @@ async def test_what_is_for_others_or_of_strangers_is_not_offered(tmp_path):
 
 async def test_cursors_are_gone_with_the_time_that_they_tell_of(tmp_path):
     async with restored(tmp_path / "store") as (gateway, _):
-        assert await gateway.marks("chat") == {"heard": "1.0"}
-        await gateway.mark("chat", f"{CURSOR}session", "43")
+        assert await gateway.marks.read("chat") == {"heard": "1.0"}
+        await gateway.marks.keep("chat", f"{CURSOR}session", "43")
     async with gateway_on(tmp_path / "store") as gateway:  # no loss: it stays
-        assert await gateway.marks("chat", f"{CURSOR}session") == {f"{CURSOR}session": "43"}
+        assert await gateway.marks.read("chat", f"{CURSOR}session") == {f"{CURSOR}session": "43"}
         assert len(await gateway.store.losses()) == 1
 
 

@@ -244,7 +244,7 @@ async def approvals(life: Life) -> None:
     await life.say(f"/approve {request} always", BOB)
     await life.rest(thread)
     await life.say("/revoke send")
-    await life.gateway.rate(thread, "part", ANN.id, good=True)
+    await life.gateway.conversations.rate(thread, "part", ANN.id, good=True)
     later = await life.say("go on", number="w")
     await life.rest(thread)
     await life.say("go on!", number="w", event="edit")
@@ -311,7 +311,7 @@ async def strangers(life: Life) -> None:
 
 async def changed_config(life: Life) -> None:
     thread, _ = await life.ask()
-    found = await life.gateway.thread_at(KEY)
+    found = await life.gateway.conversations.thread_at(KEY)
     assert found is not None
     lease = Lease(thread=thread, turn="", epoch=found.epoch)
     new = Succession(definition="2", participants=(), notice="Another team.")

@@ -82,7 +82,7 @@ async def test_a_turn_begins_with_the_files_that_were_brought(tmp_path):
         assert [each.files for each in await gateway.store.awaiting("slack")] == [(PLAN, photo)]
         assert await gateway.store.awaiting("discord") == []
         picture = Attachment(name="photo", media_type=photo.media_type, data=png())
-        await gateway.bring_files(receipt.inbox, [PLAN_HERE, picture], [])
+        await gateway.files.bring_files(receipt.inbox, [PLAN_HERE, picture], [])
         events = await until(gateway, receipt.thread, ends)
         assert await gateway.store.awaiting("slack") == []
         assert [each for each in events if isinstance(each, Notice)] == []
@@ -97,7 +97,7 @@ async def test_author_and_team_are_told_what_is_missing_and_why(tmp_path):
         receipt = await gateway.accept(said("look", PLAN, PLAN))
         fake = Attachment(name="fake.png", media_type="image/png", data=b"<html>")
         gone = MissingFile(name="plan.txt", why="Slack did not deliver it")
-        await gateway.bring_files(receipt.inbox, [fake], [gone])
+        await gateway.files.bring_files(receipt.inbox, [fake], [gone])
         events = await until(gateway, receipt.thread, ends)
     (notice,) = [each for each in events if isinstance(each, Notice)]
     assert notice.text.splitlines() == [
@@ -126,10 +126,12 @@ async def test_no_message_is_lost_for_a_file_that_the_platform_says_is_not_allow
     async with opened(tmp_path, client) as gateway:
         receipt = await gateway.accept(said("look", *files))
         assert receipt.outcome == "turn"
-        awaited = [each for wait in await gateway.awaited_files("slack") for each in wait.files]
+        awaited = [
+            each for wait in await gateway.files.awaited_files("slack") for each in wait.files
+        ]
         assert awaited == files[:-1]
         if awaited:
-            await gateway.bring_files(receipt.inbox, [PLAN_HERE], [])
+            await gateway.files.bring_files(receipt.inbox, [PLAN_HERE], [])
         events = await until(gateway, receipt.thread, ends)
     (told,) = notices(events)
     assert told.startswith(f"The file 'a.bin' did not reach the team: {why}")
@@ -143,7 +145,7 @@ async def test_nothing_overtakes_a_message_that_waits_for_its_files(tmp_path):
         first = await gateway.accept(said("first", PLAN))
         second = await gateway.accept(said("second", n="2"))
         assert second.outcome == "queued"
-        await gateway.bring_files(first.inbox, [PLAN_HERE], [])
+        await gateway.files.bring_files(first.inbox, [PLAN_HERE], [])
         events = await until(gateway, first.thread, ends)
         events += await until(gateway, first.thread, ends, after=events[-1].seq)
     started = [each for each in events if isinstance(each, TurnStarted)]
@@ -156,9 +158,9 @@ async def test_messages_that_are_collected_wait_for_the_files_of_all(tmp_path):
         note = AwaitedFile(name="note.txt", media_type="text/plain", size=4, ref="F2")
         first = await gateway.accept(said("first", note))
         second = await gateway.accept(said("second", PLAN, n="2"))
-        await gateway.bring_files(second.inbox, [PLAN_HERE], [])
+        await gateway.files.bring_files(second.inbox, [PLAN_HERE], [])
         here = Attachment(name="note.txt", media_type="text/plain", data=b"milk")
-        await gateway.bring_files(first.inbox, [here], [])
+        await gateway.files.bring_files(first.inbox, [here], [])
         await until(gateway, second.thread, ends)
     assert len(client.create_calls) == 1
     assert "milk" in heard(client)
@@ -169,7 +171,7 @@ async def test_a_message_that_was_taken_back_waits_for_nothing(tmp_path):
     async with opened(tmp_path) as gateway:
         receipt = await gateway.accept(said("look", PLAN))
         assert await gateway.withdraw(receipt.thread, receipt.inbox) == "look"
-        await gateway.bring_files(receipt.inbox, [PLAN_HERE], [])
+        await gateway.files.bring_files(receipt.inbox, [PLAN_HERE], [])
         assert await gateway.store.awaiting("slack") == []
         await gateway.accept(said("look", PLAN, n="2"))
         await gateway.accept(said("and this", n="3"))
@@ -189,7 +191,7 @@ async def test_what_was_awaited_when_the_process_ended_is_awaited_by_the_next(tm
     async with opened(tmp_path, client, clock=lambda: now[0]) as gateway:
         (left,) = await gateway.store.awaiting("slack")
         assert (left.inbox, left.key, left.files) == (receipt.inbox, KEY, (PLAN,))
-        await gateway.bring_files(left.inbox, [PLAN_HERE], [])
+        await gateway.files.bring_files(left.inbox, [PLAN_HERE], [])
         await until(gateway, receipt.thread, ends)
     assert "buy bread" in heard(client)
 
@@ -233,7 +235,7 @@ async def test_files_join_a_turn_that_runs_once_they_are_there(tmp_path):
         await digging.wait()
         late = await gateway.accept(said("look", PLAN, n="2"))
         await gateway.accept(said("and hurry", n="3"))
-        await gateway.bring_files(late.inbox, [PLAN_HERE], [])
+        await gateway.files.bring_files(late.inbox, [PLAN_HERE], [])
         dug.set()
         await until(gateway, receipt.thread, ends)
     told = str(client.create_calls[1]["messages"])
@@ -272,7 +274,7 @@ async def test_a_file_that_nobody_can_read_is_named_to_team_and_author(tmp_path,
         if way == "awaited":
             wanted = AwaitedFile(name=file.name, media_type=file.media_type, size=file.size)
             receipt = await gateway.accept(said("look", PLAN, wanted))
-            await gateway.bring_files(receipt.inbox, [PLAN_HERE, file], [])
+            await gateway.files.bring_files(receipt.inbox, [PLAN_HERE, file], [])
         else:
             receipt = await gateway.accept(said("look", attachments=(PLAN_HERE, file)))
         events = await until(gateway, receipt.thread, ends)
@@ -290,7 +292,7 @@ async def test_parts_that_are_no_files_are_named_to_team_and_author_in_one_line(
     async with unlimited(tmp_path, client) as gateway:
         receipt = await gateway.accept(said("look", *wanted, missing=parts))
         if wanted:
-            await gateway.bring_files(receipt.inbox, [PLAN_HERE], [])
+            await gateway.files.bring_files(receipt.inbox, [PLAN_HERE], [])
         events = await until(gateway, receipt.thread, ends)
     assert notices(events) == ["The team can't read this part of it: a poll, the canvas 'Plan'."]
     named = "(Not shown to you, because it can't be read here: a poll, the canvas 'Plan'.)"
@@ -313,7 +315,7 @@ async def test_of_a_long_text_the_team_gets_the_beginning_and_its_author_is_told
     log = Attachment(name="a.log", media_type="text/plain", data=b"begin" + b"." * 200_000)
     async with unlimited(tmp_path, client) as gateway:
         receipt = await gateway.accept(said("look", PLAN))
-        await gateway.bring_files(receipt.inbox, [log], [])
+        await gateway.files.bring_files(receipt.inbox, [log], [])
         events = await until(gateway, receipt.thread, ends)
     assert "begin...." in heard(client)
     assert "(the rest is left out)" in heard(client)
@@ -337,7 +339,7 @@ async def test_an_edit_does_not_hide_a_file_that_nobody_can_read(tmp_path):
         receipt = await gateway.accept(said("work"))
         await working.wait()
         waiting = await gateway.accept(said("look", TALK, n="2"))
-        await gateway.bring_files(waiting.inbox, [MP3], [])
+        await gateway.files.bring_files(waiting.inbox, [MP3], [])
         edit = InboundMessage(
             key=KEY, author=ANN, event="edit", message_id="2", text="listen", awaited=(TALK,)
         )
@@ -357,7 +359,7 @@ async def test_what_is_named_survives_a_restart_before_its_turn(tmp_path):
         left = receipt.inbox
     client = model("a pity")
     async with unlimited(tmp_path, client) as gateway:
-        await gateway.bring_files(left, [MP3], [])
+        await gateway.files.bring_files(left, [MP3], [])
         events = await until(gateway, receipt.thread, ends)
     assert NAMED in heard(client)
     assert notices(events) == [TOLD]
@@ -383,7 +385,7 @@ async def test_a_document_is_foreign_text_with_the_name_of_its_file(tmp_path, wa
     async with unlimited(tmp_path, client) as gateway:
         if way == "awaited":
             receipt = await gateway.accept(said("look", REPORT))
-            await gateway.bring_files(receipt.inbox, [REPORT_HERE], [])
+            await gateway.files.bring_files(receipt.inbox, [REPORT_HERE], [])
         else:
             receipt = await gateway.accept(said("look", attachments=(REPORT_HERE,)))
         events = await until(gateway, receipt.thread, ends)
@@ -402,13 +404,13 @@ async def test_a_document_is_foreign_text_with_the_name_of_its_file(tmp_path, wa
 async def test_a_document_that_was_being_read_when_the_process_ended_is_read_by_the_next(tmp_path):
     async with unlimited(tmp_path, model()) as gateway, asyncio.TaskGroup() as group:
         receipt = await gateway.accept(said("look", REPORT))
-        bringing = group.create_task(gateway.bring_files(receipt.inbox, [REPORT_HERE], []))
+        bringing = group.create_task(gateway.files.bring_files(receipt.inbox, [REPORT_HERE], []))
         await asyncio.sleep(0)
         bringing.cancel()
     client = model("seen")
     async with unlimited(tmp_path, client) as gateway:
         (left,) = await gateway.store.awaiting("slack")
-        await gateway.bring_files(left.inbox, [REPORT_HERE], [])
+        await gateway.files.bring_files(left.inbox, [REPORT_HERE], [])
         await until(gateway, receipt.thread, ends)
     assert "Profits doubled" in heard(client)
 
@@ -418,7 +420,7 @@ async def test_a_broken_document_is_named_and_the_turn_goes_on(tmp_path):
     broken = replace(REPORT_HERE, data=b"PK\x03\x04")
     async with unlimited(tmp_path, client) as gateway:
         receipt = await gateway.accept(said("look", REPORT, PLAN))
-        await gateway.bring_files(receipt.inbox, [broken, PLAN_HERE], [])
+        await gateway.files.bring_files(receipt.inbox, [broken, PLAN_HERE], [])
         events = await until(gateway, receipt.thread, ends)
     assert notices(events) == ["The file 'report.docx' did not reach the team: it is broken."]
     assert "(The file 'report.docx' is not shown to you: it is broken.)" in heard(client)

@@ -270,7 +270,7 @@ async def test_no_damage_of_the_log_makes_a_turn_run_twice_unsaid(tmp_path, seed
     async with gateway:
         for n in range(chance.randrange(1, 6)):
             said = message(n, root=str(n % 3))
-            before = await gateway.thread_at(said.key)
+            before = await gateway.conversations.thread_at(said.key)
             receipt = await gateway.accept(said)
             await until(gateway, receipt.thread, ends, before.last_seq if before else 0)
         folder = crashed(live, tmp_path / "crashed")

@@ -236,7 +236,7 @@ async def test_an_edit_of_the_text_alone_leaves_the_files_as_they_are(tmp_path):
         await platform.door.reached.wait()
         waiting = await platform.say("2", "b", awaited=(awaited,))
         await platform.edit("2", "bb", keeps_files=True)
-        await platform.gateway.bring_files(waiting.inbox, [late], [])
+        await platform.gateway.files.bring_files(waiting.inbox, [late], [])
         await platform.edit("2", "bbb", keeps_files=True)
         await platform.edit("1", "c", attachments=(FILE,))
         same = await platform.edit("1", "c", keeps_files=True)

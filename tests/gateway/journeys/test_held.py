@@ -102,7 +102,7 @@ async def test_files_on_their_way_are_named_and_the_turn_begins_with_them(tmp_pa
         asked = await gateway.accept(message(ALLOWED, "read", awaited=(file,)))
         (held,) = of(TurnHeld, await until(gateway, asked.thread, is_held))
         assert held.text.startswith("This waits for its files, ")
-        await gateway.bring_files(asked.inbox, (), ())
+        await gateway.files.bring_files(asked.inbox, (), ())
         events = await until(gateway, asked.thread, ends)
         assert len(of(TurnHeld, events)) == 1
         assert (await counted(gateway)).held == {}

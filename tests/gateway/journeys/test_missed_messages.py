@@ -109,7 +109,7 @@ async def test_files_and_quotes_of_each_reach_the_team(tmp_path: Path) -> None:
                 said(3, "he says", quotes=(Quote(text="no bread today"),)),
             ]
         )
-        await gateway.bring_files(waits.inbox, [plan], [])
+        await gateway.files.bring_files(waits.inbox, [plan], [])
         events = await until(gateway, waits.thread, ends)
     assert begun(events) == [["look", "and read", "he says"]]
     for text in ("look", "and read", "buy bread", "he says", "no bread today", "image/png"):

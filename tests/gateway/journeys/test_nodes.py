@@ -113,9 +113,9 @@ async def test_what_one_node_has_no_room_for_runs_on_another(tmp_path, postgres_
 async def test_a_lease_has_one_holder_until_that_node_is_gone(tmp_path, postgres_url):
     async with nodes(postgres_url, tmp_path, 1) as (first,):
         async with nodes(postgres_url, tmp_path / "b", 1) as (second,):
-            assert await second.hold("shard 0")
-            assert not await first.hold("shard 0")
-        assert await first.hold("shard 0")
+            assert await second.leases.hold("shard 0")
+            assert not await first.leases.hold("shard 0")
+        assert await first.leases.hold("shard 0")
 
 
 async def test_what_waits_for_a_time_begins_without_a_look_by_chance(

@@ -213,7 +213,7 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
     if how == "age":
         now[0] = 1e11
     async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as client:
-        client.compare_time("scripted", now[0])
+        client.health.compare_time("scripted", now[0])
         await client._life.tidy()
         assert SECRET.encode() not in everything_in(tmp_path)
         assert [each.id for each in await client.threads()] != [thread]

@@ -203,7 +203,7 @@ async def test_what_was_deleted_here_is_neither_delivered_nor_read_again(tmp_pat
         clients.append(conversation.gate)
         await conversation.happens("deliver")
         await conversation.turn_ends()
-        before = await gateway.history_limit(conversation.key)
+        before = await gateway.conversations.history_limit(conversation.key)
         match way:
             case "thread":
                 await gateway.delete_thread(conversation.thread)
@@ -215,7 +215,7 @@ async def test_what_was_deleted_here_is_neither_delivered_nor_read_again(tmp_pat
         again = await conversation.accept("A", "message", OLD)
         key = conversation.key.dedupe("create", MARKS["A"])
         known = await gateway.known_keys([key])
-        after = await gateway.history_limit(conversation.key)
+        after = await gateway.conversations.history_limit(conversation.key)
         later = await conversation.accept("B", "message", LATER)
         conversation.gate.opened.set()
     assert (again.outcome, again.reply, later.outcome) == ("refused", "", "turn")
@@ -231,7 +231,7 @@ async def test_a_history_older_than_what_is_kept_does_not_count(tmp_path):
         new_store(tmp_path), ScriptedTeams(lambda: solo("hi")), limits=limits, clock=lambda: 1e9
     )
     async with gateway:
-        limit = await gateway.history_limit(ConversationKey(platform="x", root="1"))
+        limit = await gateway.conversations.history_limit(ConversationKey(platform="x", root="1"))
     assert [limit.allows("", 1e9 - age) for age in (99, 101)] == [False, False]
     assert [limit.allows("1", 1e9 - age) for age in (99, 101)] == [True, False]
 
@@ -279,5 +279,5 @@ async def test_a_deleted_person_leaves_no_early_edit_and_no_conversation_behind(
             )
         await conversation.turn_ends()
         await gateway.delete_person(ANN.id)
-        assert (await gateway.history_limit(private)).order_key == ""
+        assert (await gateway.conversations.history_limit(private)).order_key == ""
     assert await rows_of(conversation.store, "SELECT * FROM early_edits") == []

@@ -176,7 +176,7 @@ async def test_the_status_lists_all_nodes_from_any_machine(tmp_path, postgres_ur
         node(postgres_url, tmp_path / "b", DoNothing()) as second,
         serve_control(second),
     ):
-        assert await first.hold("shard 0")
+        assert await first.leases.hold("shard 0")
         runs, text = await owner_status(elsewhere)
         assert runs
         assert text.startswith("Parley runs on 2 nodes, none of them with this folder.\nNODE ")

@@ -137,7 +137,7 @@ async def test_a_store_that_really_was_away_for_long_goes_on_once_a_platform_say
     machine.rests(100 * DAY)
     async with machine.gateway("done") as gateway:
         assert await tidied(gateway) == 2
-        gateway.compare_time("slack", machine.true - JUMP)
+        gateway.health.compare_time("slack", machine.true - JUMP)
         assert (await gateway.status()).troubles == ()
         assert await tidied(gateway) == 0
 
@@ -164,7 +164,7 @@ async def test_a_platform_that_tells_an_earlier_time_is_believed_for_as_long_as_
     for _ in range(2):
         machine.rests(HOUR)
         async with machine.gateway() as gateway:
-            gateway.compare_time("slack", machine.true)
+            gateway.health.compare_time("slack", machine.true)
             for _ in range(3):
                 machine.runs(DOUBT)
                 assert await tidied(gateway) == 2
@@ -267,7 +267,7 @@ async def test_no_order_of_starts_with_wrong_clocks_deletes_or_ends_what_is_youn
                 machine.runs(chance.uniform(60, DOUBT / 50))
                 machine.off = chance.choice([0.0, machine.off, machine.off, 100 * DAY])
                 if chance.random() < 0.3:
-                    gateway.compare_time("slack", machine.true)
+                    gateway.health.compare_time("slack", machine.true)
     machine.off = chance.choice([0.0, -100 * DAY, 100 * DAY])
     machine.rests(HOUR)
     async with machine.gateway("done") as gateway:

@@ -77,7 +77,7 @@ async def work_a_day(gateway: Gateway) -> None:
     await say("wait a bit", message_id="2", dedupe=("2/e",), event="edit")
     waiting = await say("look", message_id="3", dedupe=("3",), awaited=(PLAN,))
     plan = Attachment(name="plan.txt", media_type="text/plain", data=b"buy bread")
-    await gateway.bring_files(waiting.inbox, [plan], [])
+    await gateway.files.bring_files(waiting.inbox, [plan], [])
     for command in ("/usage", "/queue", f"/queue first {waiting.inbox}", "/status", "/grants"):
         await say(command, LOCAL_OPERATOR)
     click = Click(request=asked, answer=Answer(kind="approve_always"))

@@ -22,29 +22,35 @@ class Host:
     """A node's leases and marks, which are in tables that nodes share."""
 
     def __init__(self, leases: dict[str, Host], kept: dict[str, str]) -> None:
-        self.leases = leases
+        self.held = leases
         self.kept = kept
         self.failing = False
         self.strangers: list[int] = []
 
-    async def marks(self, platform: str, name: str = "") -> dict[str, str]:
+    async def read(self, platform: str, name: str = "") -> dict[str, str]:
         return {name: self.kept[name]} if name in self.kept else {}
 
-    async def mark(self, platform: str, name: str, value: str) -> None:
+    async def keep(self, platform: str, name: str, value: str) -> None:
         self.kept[name] = value
 
     def note_strangers(self, adapter: str, found: int) -> None:
         self.strangers.append(found)
 
+    @property
+    def leases(self) -> Host:
+        return self
+
+    health = marks = leases
+
     async def hold(self, lease: str) -> bool:
         if self.failing:
             raise StoreUnreachable("no database")
-        return self.leases.setdefault(lease, self) is self
+        return self.held.setdefault(lease, self) is self
 
     async def release(self, lease: str) -> None:
         if self.failing:
             raise StoreUnreachable("no database")
-        del self.leases[lease]
+        del self.held[lease]
 
 
 class Gates:

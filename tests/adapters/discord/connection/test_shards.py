@@ -23,7 +23,7 @@ def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def stored_state(served: Cluster) -> ShardState:
-    return find_state(await served.gateway.marks("discord"), 0, 1, 0.0, bot_of(served))
+    return find_state(await served.gateway.marks.read("discord"), 0, 1, 0.0, bot_of(served))
 
 
 def bot_of(served: Cluster) -> str:

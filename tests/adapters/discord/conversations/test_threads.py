@@ -91,7 +91,7 @@ async def test_a_thread_that_nobody_knows_is_asked_for_again_after_seconds(
 ) -> None:
     targets = MessageTargets(client, "public", gateway)
     await targets.look_up_root("42")
-    await gateway.mark("discord", "root:42", "thread:41")
+    await gateway.marks.keep("discord", "root:42", "thread:41")
     await targets.look_up_root("42")
     assert targets.root_of("42") == "42"
     monkeypatch.setattr(threads, "UNKNOWN_SECONDS", 0.0)

@@ -58,7 +58,7 @@ async def ends_at_once(discord: DiscordSimulator) -> None:
 async def has_cursor(gateway: Gateway) -> None:
     """Wait until the session of a shard is in the store."""
     async with asyncio.timeout(10):
-        while '"id"' not in str(await gateway.marks("discord")):  # noqa: ASYNC110 (in the store)
+        while '"id"' not in str(await gateway.marks.read("discord")):  # noqa: ASYNC110 (in the store)
             await asyncio.sleep(0.01)
 
 
@@ -78,7 +78,7 @@ async def restored(
         await discord.until(lambda: ran)
         await wait_delivered(gateway)
         await has_cursor(gateway)
-        cursor = await gateway.marks("discord")
+        cursor = await gateway.marks.read("discord")
         await copy_store(folder / "store", copy)
         asked = [await alice.mentions(general, text) for text in texts]
         await discord.until(lambda: len(ran) == 1 + len(texts))

@@ -100,5 +100,5 @@ async def test_what_was_deleted_here_is_not_read_from_the_thread_again(
         await alice.mentions(thread, "again")
         await discord.until(lambda: len(model.requests) == 2)
         await wait_delivered(gateway)
-        assert await gateway.thread_at(key) is not None
+        assert await gateway.conversations.thread_at(key) is not None
     assert taken(tmp_path) == [("again", "turn", "[]")]

@@ -43,12 +43,20 @@ POST = "/channels/{channel_id}/messages"
 
 
 class NoMarks:
-    """Nothing is kept."""
+    """Nothing is kept, and no conversation is known."""
 
-    async def marks(self, platform: str, name: str = "") -> dict[str, str]:
+    @property
+    def conversations(self) -> "NoMarks":
+        return self
+
+    @property
+    def marks(self) -> "NoMarks":
+        return self
+
+    async def read(self, platform: str, name: str = "") -> dict[str, str]:
         return {}
 
-    async def mark(
+    async def keep(
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None: ...
 

@@ -71,7 +71,7 @@ class Link:
         """Wait until the process has noted that it is connected."""
         now = f"{self.slack.clock.time():.3f}"
         async with asyncio.timeout(20):
-            while now not in (await self.run.gateway.marks("slack")).values():  # noqa: ASYNC110 (a store tells nobody)
+            while now not in (await self.run.gateway.marks.read("slack")).values():  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.005)
 
     async def wait(self, seconds: float) -> None:
@@ -117,7 +117,7 @@ class Link:
     async def alive(self) -> float:
         """The time until which everything was heard or noted."""
         async with asyncio.timeout(20):
-            while not (marks := await self.run.gateway.marks("slack", ALIVE)):  # noqa: ASYNC110 (a store tells nobody)
+            while not (marks := await self.run.gateway.marks.read("slack", ALIVE)):  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.005)
         return float(marks[ALIVE])
 
@@ -245,7 +245,7 @@ async def test_the_node_that_takes_over_in_a_series_goes_on_from_the_mark(
 ) -> None:
     node = Standby(monkeypatch)
     async with SlackSimulator(rates=False) as slack, link(slack, tmp_path) as flapping:
-        await flapping.run.gateway.mark("slack", ALIVE, f"{slack.clock.time():.3f}")
+        await flapping.run.gateway.marks.keep("slack", ALIVE, f"{slack.clock.time():.3f}")
         await flapping.flap()
         assert flapping.reads() == 0  # that is for the other node
         node.ours = True

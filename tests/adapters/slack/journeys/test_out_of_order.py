@@ -154,7 +154,7 @@ async def test_what_was_deleted_here_comes_back_neither_late_nor_as_history(
         await run.until(lambda: slack.messages("general", root)[2:])
         await run.settled()
         (key,) = await run.inbox("conversation")
-        thread = await run.gateway.thread_at(ConversationKey.parse(key))
+        thread = await run.gateway.conversations.thread_at(ConversationKey.parse(key))
         assert thread is not None
         await run.gateway.delete_thread(thread.id)
         for delivery in list(slack.deliveries):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from gateway.client import Receipt
 from gateway.conversation import InboundMessage
 from gateway.errors import StoreUnreachable
 from gateway.gateway import Gateway
+from gateway.inbound.capabilities import HostLeases
 from tests.adapters.slack.inbound.test_catch_up import away
 from tests.adapters.slack.serving import served
 
@@ -32,19 +32,18 @@ class Standby:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.away = self.ours = False
         self.refused: list[str] = []
-        hold, accept = Gateway.hold, Gateway.accept
+        hold, accept = HostLeases.hold, Gateway.accept
 
-        async def hold_lease(gateway: Gateway, lease: str) -> bool:
+        async def hold_lease(leases: HostLeases, lease: str) -> bool:
             self._check(lease)
-            return await hold(gateway, lease) and (self.ours or lease != LEASE)
+            return await hold(leases, lease) and (self.ours or lease != LEASE)
 
         async def accept_message(gateway: Gateway, message: InboundMessage) -> Receipt:
             self._check(message.text)
             return await accept(gateway, message)
 
-        patches: dict[str, Any] = {"hold": hold_lease, "accept": accept_message}
-        for name, patch in patches.items():
-            monkeypatch.setattr(Gateway, name, patch)
+        monkeypatch.setattr(HostLeases, "hold", hold_lease)
+        monkeypatch.setattr(Gateway, "accept", accept_message)
         monkeypatch.setattr(pauses, "MARK_EVERY", 0.002)
         monkeypatch.setattr(adapter, "LOOK_EVERY", 0.002)
         monkeypatch.setattr(pauses, "FROZEN", math.inf)  # minutes go by at once
@@ -77,7 +76,9 @@ async def test_what_it_could_not_store_is_left_to_the_node_that_looks(
         await slack.person("ann").asks("general", "is this lost?")
         await run.until(lambda: "is this lost?" in node.refused)
         await away(slack, 600)
-        await run.gateway.mark("slack", ALIVE, f"{slack.clock.time():.3f}")  # by the other node
+        await run.gateway.marks.keep(
+            "slack", ALIVE, f"{slack.clock.time():.3f}"
+        )  # by the other node
         node.away = False
         await run.noted()
         node.ours = True

@@ -54,7 +54,7 @@ async def make(folder: Path) -> None:
     async with gateway_on(folder, *["an answer " * 50] * TURNS) as gateway:
         for n in range(TURNS):
             for root in range(THREADS):
-                told = await gateway.thread_at(message(root, n).key)
+                told = await gateway.conversations.thread_at(message(root, n).key)
                 receipt = await gateway.accept(message(root, n))
                 await until(gateway, receipt.thread, ends, told.last_seq if told else 0)
 
