@@ -233,7 +233,7 @@ class SlackPlatform:
         # Apps may choose to get what was given up, too, once an hour for a day ("Delayed events",
         # docs.slack.dev/apis/events-api). What is older never comes.
         late = DAY if dice.random() < 0.25 else 0.0
-        now = self._slack.clock.time()
+        now = self._clock.time()
         open_ones = [
             each
             for each in sent
