@@ -44,7 +44,7 @@ class DiscordHarness:
 
     async def _is_noted(self, began: float) -> bool:
         """True once all pauses before this process are in the work list."""
-        marks = await self._gateway.marks("discord") if self._gateway else {}
+        marks = await self._gateway.marks.read("discord") if self._gateway else {}
         state = find_state(marks, 0, 1, 0.0)
         return state.heard >= began and not state.owed
 

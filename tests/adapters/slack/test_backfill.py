@@ -34,7 +34,7 @@ class SlackHarness:
     async def _marked(self) -> None:
         now = f"{self._slack.clock.time():.3f}"
         async with asyncio.timeout(20):
-            while self._run and now not in (await self._run.gateway.marks("slack")).values():  # noqa: ASYNC110 (a store tells nobody)
+            while self._run and now not in (await self._run.gateway.marks.read("slack")).values():  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.005)
 
     async def say(self, text: str) -> None:
