@@ -16,7 +16,7 @@ from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.connection import Connection, make_client, make_intents
 from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.identify_gate import IdentifyGate
-from adapters.discord.connection.rate_limits import Buckets, of_all_nodes
+from adapters.discord.connection.rate_limits import SPACING, Buckets
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.shards import Shards
 from adapters.discord.connection.values import (
@@ -51,6 +51,7 @@ from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.base.outside_time import OutsideClock
 from gateway.errors import GatewayError
+from gateway.pacing.pacer import Pacer
 from gateway.surface import CallRejected, PlatformUnreachable, RateLimited
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class DiscordAdapter:
             clock.note(at)
             host.health.compare_time(self.name, at)
 
-        buckets = Buckets(host.shared_rate(of_all_nodes(self.name)))
+        buckets = Buckets(Pacer(host.shared_rate, spacing=SPACING), account=self.name)
         speaking = host.leases.check_speaking
         async with Rest(
             config.token,
@@ -159,7 +160,7 @@ class _Bot:
         self._count = shards
         self._servers_unknown = True
         """It was not looked yet at servers of which an earlier session told."""
-        self._gate = IdentifyGate(host, rest, self._start_task)
+        self._gate = IdentifyGate(host, rest)
         self._cache = Cache(lambda: self._shards, rest, me.user)
         rest.explain = lambda channel: self._cache.refusal(channel, required_permissions(config))
         self._targets = MessageTargets(rest, config.threads, host, self._hears_all)

@@ -18,6 +18,7 @@ from adapters.slack.connection.http_mode import EVENTS, RequestServer, listening
 from adapters.slack.connection.installs import Installation, Installations
 from adapters.slack.connection.oauth import OAuth
 from adapters.slack.connection.payload import Payload
+from adapters.slack.connection.rate_limits import SlackLimits
 from adapters.slack.connection.socket_mode import Sockets
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
@@ -29,15 +30,15 @@ from adapters.slack.inbound.missed_pages import Reading, SlackHistory
 from adapters.slack.inbound.read_rates import ReadRates
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.outbound.direct_messages import DirectMessages
-from adapters.slack.outbound.rate_limits import Pacer
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
-from gateway.base.clock import Clock, WallClock
+from gateway.base.clock import Clock, SteadyClock, WallClock
 from gateway.base.describe import describe
 from gateway.base.http_port import Page
 from gateway.conversation import ConversationKey
 from gateway.errors import UNSTORED, GatewayError, causes
 from gateway.history import Redelivery
+from gateway.pacing.pacer import Pacer
 from gateway.surface import PlatformUnreachable
 
 LOG = logging.getLogger("adapters.slack")
@@ -60,6 +61,7 @@ class SlackAdapter:
     def __init__(self, config: Config, *, clock: Clock | None = None) -> None:
         self._config = config
         self._clock = clock or WallClock()
+        self._pacing = clock or SteadyClock()
 
     @property
     def name(self) -> str:
@@ -94,8 +96,8 @@ class SlackAdapter:
             live_links=lambda: host.policy.live_links,
             remark=partial(host.health.remark, self.name),
             dead_ends=dead_ends,
-            pacer=Pacer(
-                WallClock(), shared=host.shared_rate, pace=self._config.pace, account=self.name
+            rates=SlackLimits(
+                Pacer(host.shared_rate, self._pacing), pace=self._config.pace, account=self.name
             ),
             commands=[info.name for info in host.commands()],
         )
@@ -148,7 +150,7 @@ class _Service:
         self._clock = clock
         self._fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         calls = Calls(clients)
-        rates = ReadRates(calls, clock)
+        rates = ReadRates(calls, surface.rates)
         history = History(rates)
         drafts = Drafts(host, calls, history, clock=clock.time)
         files = Files(calls, config, lambda: host.policy.largest_file)

@@ -227,6 +227,14 @@ class WallClock:
         return asyncio.get_running_loop().call_later(delay, callback)
 
 
+class SteadyClock(WallClock):
+    """Seconds that never jump, from any beginning."""
+
+    def time(self) -> float:
+        """The time now."""
+        return steadily()
+
+
 async def sleep(clock: Clock, seconds: float) -> None:
     """Wait until a clock has moved by `seconds`."""
     due = asyncio.Event()

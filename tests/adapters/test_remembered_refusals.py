@@ -61,10 +61,6 @@ REMEMBERED: dict[Memory, Row] = {
     ("dead_ends.py", "_told"): Row("person", "an hour, for who takes no direct messages"),
     ("known_places.py", "_told"): Row("store", "at once: what was not stored is not noted"),
     ("discord/bounded_cache.py", "_values"): Row("call", "said by the rows of its users"),
-    ("discord/connection/rate_limits.py", "_held_until"): Row("rate limit", "Discord's seconds"),
-    ("discord/connection/rate_limits.py", "_next_edit"): Row("rate limit", "1.25 seconds"),
-    ("discord/connection/rate_limits.py", "remaining"): Row("rate limit", "Discord's seconds"),
-    ("discord/connection/rate_limits.py", "reset_at"): Row("rate limit", "Discord's seconds"),
     ("discord/connection/shard_session.py", "_session"): Row("connection", "the next READY"),
     ("discord/conversations/channels.py", "_known"): Row("channel", "ten minutes"),
     ("discord/conversations/locked_threads.py", "_known"): Row(
@@ -74,6 +70,11 @@ REMEMBERED: dict[Memory, Row] = {
     ("discord/outbound/surface.py", "_targets"): Row("thread", "at once: it is looked up anew"),
     ("discord/outbound/webhooks.py", "_known"): Row("channel", "at once: a gone one is forgotten"),
     ("discord/outbound/webhooks.py", "_refused"): Row("channel", "an hour, by the code"),
+    ("pacing/bucket.py", "_closed"): Row("rate limit", "the platform's seconds"),
+    ("pacing/limits.py", "_calls"): Row("rate limit", "the next refusal"),
+    ("pacing/limits.py", "_every"): Row("rate limit", "20 calls in a row went well"),
+    ("pacing/limits.py", "_next_later"): Row("rate limit", "1.25 seconds"),
+    ("pacing/limits.py", "_reset_at"): Row("rate limit", "the platform's seconds"),
     ("slack/connection/web_api.py", "_lost"): Row("workspace", "another token"),
     ("slack/inbound/author_lookup.py", "_members"): Row(
         "workspace", "five minutes, of Slack's refusals"
@@ -83,9 +84,6 @@ REMEMBERED: dict[Memory, Row] = {
     ),
     ("slack/inbound/author_lookup.py", "_people"): Row("person", "five minutes"),
     ("slack/inbound/place_names.py", "_asked"): Row("channel", "a day; a minute if it may change"),
-    ("slack/inbound/read_rates.py", "calls"): Row("rate limit", "the next refusal"),
-    ("slack/inbound/read_rates.py", "closed"): Row("rate limit", "Slack's seconds"),
-    ("slack/inbound/read_rates.py", "every"): Row("rate limit", "20 calls in a row went well"),
     ("slack/outbound/message_lookup.py", "_waits"): Row("rate limit", "Slack's seconds and ten"),
     ("slack/outbound/message_streams.py", "_streams"): Row("message", "it is written, or an hour"),
     ("slack/outbound/message_streams.py", "phase"): Row("message", "its stream is forgotten"),
@@ -97,8 +95,6 @@ REMEMBERED: dict[Memory, Row] = {
         "thread", "a status that is not set is none"
     ),
     ("slack/outbound/thread_status.py", "_to_clear"): Row("thread", "it is cleared, or refused"),
-    ("slack/outbound/token_bucket.py", "_closed"): Row("rate limit", "Slack's seconds"),
-    ("slack/outbound/token_bucket.py", "_tokens"): Row("rate limit", "they grow again"),
 }
 NO_REFUSALS: dict[str, set[str]] = {
     "backfill/pauses.py": {"_looked", "_whole_from", "_woken"},
@@ -108,22 +104,22 @@ NO_REFUSALS: dict[str, set[str]] = {
         *("_heard_at", "_opened_at", "_was_opened", "client", "tells_all"),
     },
     "discord/connection/event_queue.py": {"_number", "_open", "looks_at_direct", "open", "owed"},
-    "discord/connection/rate_limits.py": {"_busy", "_queue", "_tickets", "limit", "streams"},
+    "discord/connection/rate_limits.py": {"_hashes"},
     "discord/connection/shard_session.py": {"_leaving", "ws"},
     "discord/connection/shards.py": {"_connected", "_held", "_newest", "_open"},
     "discord/inbound/archived_threads.py": {"_inherited", "told"},
     "discord/inbound/messages.py": {"_participates"},
     "discord/outbound/surface.py": {"_busy", "_dead_ends", "_typing", "_webhooks"},
     "discord/outbound/webhooks.py": {"_sent"},
+    "pacing/bucket.py": {"_is_busy"},
+    "pacing/limits.py": {"_before", "_growing", "_last"},
     "slack/connection/socket_mode.py": {
         *("_own", "_surplus", "auto_reconnect_enabled", "closed", "reason", "wss_uri"),
     },
     "slack/connection/web_api.py": {"_session"},
     "slack/inbound/handler.py": {"_accepted"},
-    "slack/inbound/read_rates.py": {"counted", "last", "seen"},
     "slack/outbound/message_streams.py": {"_messages", "channel", "marked", "ts"},
     "slack/outbound/thread_status.py": {"_locks", "_wake"},
-    "slack/outbound/token_bucket.py": {"_counted"},
 }
 """Written beside refusals, but not of them: progress, connections, times, locks."""
 
@@ -266,8 +262,12 @@ def modules() -> dict[str, ast.Module]:
         for path in sorted(ROOT.rglob("*.py"))
         if PLAYED.isdisjoint(path.parts)
     }
-    backfill = (ROOT.parent / "gateway" / "backfill").glob("*.py")
-    return found | {f"backfill/{path.name}": ast.parse(path.read_text()) for path in backfill}
+    wings = {"backfill", "pacing"}
+    return found | {
+        f"{wing}/{path.name}": ast.parse(path.read_text())
+        for wing in wings
+        for path in (ROOT.parent / "gateway" / wing).glob("*.py")
+    }
 
 
 def test_each_memory_of_a_refusal_says_whose_it_is_and_when_it_is_forgotten() -> None:

@@ -1,28 +1,23 @@
 """Limits of new sessions, kept over all nodes.
 
 Discord lets each bucket of shards (`shard % max_concurrency`) begin one session in five seconds,
-and a bot a number of them in a day: a bot that begins more loses its token. So who begins one has
-a lease of its bucket for these seconds.
+and a bot a number of them in a day: a bot that begins more loses its token.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
 
+from adapters.discord.connection import rate_limits
 from adapters.discord.connection.rest import Rest
 from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, WallClock, sleep
-from gateway.errors import GatewayClosed, GatewayError, StoreTaken
+from gateway.errors import GatewayError
+from gateway.pacing.limits import Caller, Rank
 
 LOG = logging.getLogger("adapters.discord")
 
-BUCKET_SECONDS = 5.25
-"""Seconds between two sessions of a bucket, with some for the way."""
 LOOK_AGAIN = 1.0
 LONGEST_WAIT = 60.0
 COUNT_SECONDS = 600.0
@@ -44,23 +39,12 @@ class SessionLimit:
 
 
 class IdentifyGate:
-    """Lets shards begin new sessions in turn.
+    """Lets shards begin new sessions in turn."""
 
-    `start_task` runs what nobody waits for.
-    """
-
-    def __init__(
-        self,
-        host: AdapterHost,
-        rest: Rest,
-        start_task: Callable[[Coroutine[Any, Any, None], str], None],
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, host: AdapterHost, rest: Rest, clock: Clock | None = None) -> None:
         self._host = host
         self._rest = rest
-        self._start_task = start_task
         self._clock = clock or WallClock()
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def wait(self, shard: int) -> None:
         """Return when a shard may identify. Raises AuthError."""
@@ -69,17 +53,10 @@ class IdentifyGate:
             LOG.error("Discord lets the bot begin no new session for %.0f s", limit.reset)
             await sleep(self._clock, min(max(limit.reset, LOOK_AGAIN), LONGEST_WAIT))
             limit = await self._limit()
-        bucket = f"{self._rest.account} identify {shard % limit.concurrency} of {limit.concurrency}"
-        lock = self._locks[bucket]
-        await lock.acquire()
-        try:
-            while not await self._hold(bucket):
-                await sleep(self._clock, LOOK_AGAIN)
-            await self._compare(limit, begins=1)
-        except BaseException:
-            lock.release()
-            raise
-        self._start_task(self._release_later(bucket, lock), "leaves the bucket to the next shard")
+        name = f"{self._rest.account} identify {shard % limit.concurrency} of {limit.concurrency}"
+        bucket = self._rest.buckets.pacer.bucket(name, rate_limits.SESSIONS)
+        await bucket.acquire(Caller(person="", thread=str(shard)), Rank.URGENT)
+        await self._compare(limit, begins=1)
 
     async def watch(self) -> None:
         """Notice sessions of the bot that no node has begun."""
@@ -105,31 +82,6 @@ class IdentifyGate:
             await self._host.marks.keep(account, LEFT, f"{limit.remaining - begins} {ends:.0f}")
         except GatewayError as error:
             LOG.info("the sessions that are left were not compared: %s", error)
-
-    async def _hold(self, bucket: str) -> bool:
-        try:
-            return await self._host.leases.hold(bucket)
-        except GatewayError as error:
-            LOG.warning("could not ask for the lease %r: %s", bucket, error)
-            return False
-
-    async def _release_later(self, bucket: str, lock: asyncio.Lock) -> None:
-        try:
-            await sleep(self._clock, BUCKET_SECONDS)
-            while not await self._release(bucket):
-                await sleep(self._clock, LOOK_AGAIN)
-        finally:
-            lock.release()
-
-    async def _release(self, bucket: str) -> bool:
-        try:
-            await self._host.leases.release(bucket)
-        except (GatewayClosed, StoreTaken):
-            return True  # it is another node's by now
-        except GatewayError as error:
-            LOG.warning("could not leave the lease %r to others: %s", bucket, error)
-            return False
-        return True
 
     async def _limit(self) -> SessionLimit:
         """The limit now. Raises AuthError."""

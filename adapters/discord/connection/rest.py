@@ -20,16 +20,17 @@ import aiohttp
 from pydantic import SecretStr
 
 from adapters.discord.config import PLATFORM
-from adapters.discord.connection.rate_limits import Bucket, Buckets, Rank
+from adapters.discord.connection.rate_limits import MARGIN, Buckets
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
 from gateway.base.proxy_connector import NOT_SENT, failure, platform_session
+from gateway.pacing.bucket import Bucket
+from gateway.pacing.limits import Caller, Rank
 from gateway.surface import (
     MODERATED,
     CallRejected,
     Obstacle,
     OutcomeUnknown,
-    OwnPace,
     PlatformUnreachable,
     RateLimited,
 )
@@ -39,8 +40,6 @@ LOG = logging.getLogger("adapters.discord")
 
 CALL_SECONDS = 15.0
 RESPOND_SECONDS = 4.0
-PATIENCE = 10.0
-"""Seconds that a call waits for its bucket."""
 
 TOKEN_REFUSED = (
     "Discord refused the bot's token. Copy it again, or make a new one, in the developer portal, "
@@ -157,9 +156,10 @@ class Rest:
         """The connection pool."""
         return _entered(self._session)
 
-    def bucket(self, method: str, path: str) -> Bucket:
-        """Where a call counts."""
-        return self.buckets.bucket_of(*_route(method, path))
+    async def reserve(self, method: str, path: str, caller: Caller, rank: Rank) -> None:
+        """Wait for the turn of a thread's next call."""
+        bucket = self.buckets.bucket_of(*_route(method, path))
+        await self.buckets.pacer.reserve(bucket, caller, rank)
 
     async def call(
         self,
@@ -169,19 +169,15 @@ class Rest:
         json: Any = None,
         files: Sequence[Upload] = (),
         rank: Rank = Rank.URGENT,
+        caller: Caller | None = None,
         query: Mapping[str, str] | None = None,
     ) -> Any:
         """One call; the JSON that came back."""
-        bucket = self.bucket(method, path)
-        if self.buckets.held_seconds > PATIENCE:
-            raise OwnPace(self.buckets.held_seconds)
-        try:
-            async with asyncio.timeout(PATIENCE) as waiting, bucket.call(rank):
-                await self.buckets.spread()
-                waiting.reschedule(None)
-                return await self._send(method, path, bucket, json, files, query)
-        except TimeoutError as error:
-            raise OwnPace(max(bucket.delay(rank), self.buckets.held_seconds, 0.5)) from error
+        route, major = _route(method, path)
+        bucket = self.buckets.bucket_of(route, major)
+        caller = caller or Caller(person=major, thread=major)
+        async with self.buckets.call(bucket, rank, caller):
+            return await self._send(method, path, bucket, json, files, query)
 
     async def respond(self, path: str, json: Any) -> Any:
         """Answer an interaction, at once: there are only three seconds."""
@@ -285,11 +281,11 @@ class Rest:
         everything = body.get("global") or "global" in answer.headers.get("X-RateLimit-Scope", "")
         # Without Via it is not the API that answers but what stands before it, for the address.
         if everything:
-            self.buckets.hold_all_nodes(seconds)
+            self.buckets.all.close(seconds + MARGIN)
         elif "Via" not in answer.headers:
-            self.buckets.hold_all(seconds)
+            self.buckets.all.close(seconds + MARGIN, everywhere=False)
         elif bucket is not None and not _is_own_limit(answer):
-            bucket.hold(seconds)
+            bucket.close(seconds + MARGIN)
         LOG.warning("Discord asks to wait for %.2f s", seconds)
         return RateLimited(seconds)
 

@@ -14,7 +14,6 @@ from adapters.dead_ends import DeadEnds
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.config import PLATFORM
 from adapters.discord.connection.message_body import CONTENT, length, neutral
-from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import (
     OLD_MESSAGE_EDITS,
     THREAD_ARCHIVED,
@@ -38,6 +37,7 @@ from adapters.discord.read_message import read_message
 from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
+from gateway.pacing.limits import Caller, Rank
 from gateway.render.links import dead_links
 from gateway.render.sanitize import label
 from gateway.surface import (
@@ -173,7 +173,7 @@ class DiscordSurface:
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Let a message say this instead."""
         rank = (
-            Rank.EDIT if isinstance(part.content, Speech) and part.content.growing else Rank.URGENT
+            Rank.LATER if isinstance(part.content, Speech) and part.content.growing else Rank.URGENT
         )
         named = "/" not in message
         body = render_part(self._as_it_grows(part), named=named).body()
@@ -181,7 +181,7 @@ class DiscordSurface:
         async def edit(target: MessageTarget) -> None:
             if named:
                 path = f"/channels/{target.channel}/messages/{message}"
-                await self._rest.call("PATCH", path, json=body, rank=rank)
+                await self._rest.call("PATCH", path, json=body, rank=rank, caller=Caller.at(place))
             elif not await self._edit_hook(place, target, message, body, rank):
                 raise MessageGone("The webhook that wrote it is gone.")
 
@@ -259,14 +259,15 @@ class DiscordSurface:
             raise
         except GatewayError:
             return  # the call itself will say what is wrong
+        caller = Caller.at(place)
         match use:
             case "post" | "card":
                 rank = Rank.POST if use == "post" else Rank.URGENT
-                await self._rest.bucket("POST", path).promise(rank)
+                await self._rest.reserve("POST", path, caller, rank)
             case "edit":
-                await self._rest.bucket("PATCH", path).promise(Rank.EDIT, str(place.key))
+                await self._rest.reserve("PATCH", path, caller, Rank.LATER)
             case "final":
-                await self._rest.bucket("PATCH", path).promise(Rank.URGENT)
+                await self._rest.reserve("PATCH", path, caller, Rank.URGENT)
 
     def limit(self, use: Use) -> str:
         """The limit that such a call waits for."""
@@ -301,7 +302,7 @@ class DiscordSurface:
         while loop.time() < self._busy.get(key, 0.0):
             with suppress(GatewayError):
                 target = await self._find_target(place)
-                await self._rest.call("POST", f"/channels/{target.channel}/typing", rank=Rank.EDIT)
+                await self._rest.call("POST", f"/channels/{target.channel}/typing", rank=Rank.LATER)
             await asyncio.sleep(TYPING_SECONDS)
         self._busy.pop(key, None)
         self._typing.pop(key, None)
@@ -354,7 +355,7 @@ class DiscordSurface:
         self, place: Place, target: MessageTarget, message: str, body: dict[str, Any], rank: Rank
     ) -> bool:
         hooks = self._webhooks
-        return hooks is not None and await hooks.edit(place.key, target, message, body, rank)
+        return hooks is not None and await hooks.edit(place, target, message, body, rank)
 
     async def _post(self, place: Place, target: MessageTarget, part: Part) -> str:
         agent = part.content.agent if isinstance(part.content, Speech | Document) else ""
@@ -362,12 +363,14 @@ class DiscordSurface:
             hook = await self._webhooks.find_hook(place.key)
             if hook is not None:
                 message = render_part(self._as_it_grows(part), named=False)
-                return await self._webhooks.post(hook, place.key, target, part.key, agent, message)
+                return await self._webhooks.post(hook, place, target, part.key, agent, message)
         message = render_part(self._as_it_grows(part))
         body = message.body(nonce=part.key, below=target.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
         path = f"/channels/{target.channel}/messages"
-        posted = await self._rest.call("POST", path, json=body, files=message.files, rank=rank)
+        posted = await self._rest.call(
+            "POST", path, json=body, files=message.files, rank=rank, caller=Caller.at(place)
+        )
         message_id = str(posted["id"])
         self.note_nonce(part.key, message_id)
         if not message.files and read_message(posted).text != read_message(body).text:

@@ -15,14 +15,14 @@ from typing import Any
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import Message
-from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import ApiError, Rest, Upload
 from adapters.discord.conversations.threads import MessageTarget
 from adapters.discord.read_message import read_message
 from adapters.tolerated import tolerated
 from gateway.conversation import ConversationKey
+from gateway.pacing.limits import Caller, Rank
 from gateway.render.sanitize import label
-from gateway.surface import PlatformUnreachable
+from gateway.surface import Place, PlatformUnreachable
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -96,7 +96,7 @@ class Webhooks:
     async def post(
         self,
         hook: Hook,
-        key: ConversationKey,
+        place: Place,
         target: MessageTarget,
         part: str,
         agent: str,
@@ -110,19 +110,19 @@ class Webhooks:
         self._sent.put(part, (name, message.content, tuple(file.name for file in message.files)))
         body = {**message.body(), "username": name}
         del body["components"]
-        posted = await self._write(hook, key, target, body, message.files)
-        if posted is None and (replacement := await self.find_hook(key)) is not None:
+        posted = await self._write(hook, place, target, body, message.files)
+        if posted is None and (replacement := await self.find_hook(place.key)) is not None:
             hook = replacement
-            posted = await self._write(hook, key, target, body, message.files)
+            posted = await self._write(hook, place, target, body, message.files)
         if posted is None:
-            self._refused.put(key.channel, monotonic() + GONE_SECONDS)
+            self._refused.put(place.key.channel, monotonic() + GONE_SECONDS)
             raise PlatformUnreachable("The webhook is gone.")
         return f"{hook.id}/{posted['id']}"
 
     async def _write(
         self,
         hook: Hook,
-        key: ConversationKey,
+        place: Place,
         target: MessageTarget,
         body: dict[str, Any],
         files: Sequence[Upload],
@@ -131,17 +131,23 @@ class Webhooks:
         query = {"wait": "true", **_thread(target)}
         try:
             return await self._rest.call(
-                "POST", hook.path, json=body, query=query, files=files, rank=Rank.POST
+                "POST",
+                hook.path,
+                json=body,
+                query=query,
+                files=files,
+                rank=Rank.POST,
+                caller=Caller.at(place),
             )
         except ApiError as error:
             if error.code != UNKNOWN_WEBHOOK:
                 raise
-            self._known.forget(key.channel)
+            self._known.forget(place.key.channel)
             return None
 
     async def edit(
         self,
-        key: ConversationKey,
+        place: Place,
         target: MessageTarget,
         message: str,
         body: dict[str, Any],
@@ -149,16 +155,23 @@ class Webhooks:
     ) -> bool:
         """Edit a message; False, with a notice, if its webhook is gone."""
         hook, _, number = message.partition("/")
-        current = await self.find_hook(key)
+        current = await self.find_hook(place.key)
         if current is not None and current.id == hook:
             kept = {name: value for name, value in body.items() if name != "components"}
             path = f"{current.path}/messages/{number}"
             try:
-                await self._rest.call("PATCH", path, json=kept, query=_thread(target), rank=rank)
+                await self._rest.call(
+                    "PATCH",
+                    path,
+                    json=kept,
+                    query=_thread(target),
+                    rank=rank,
+                    caller=Caller.at(place),
+                )
             except ApiError as error:
                 if error.code != UNKNOWN_WEBHOOK:
                     raise
-                self._known.forget(key.channel)
+                self._known.forget(place.key.channel)
             else:
                 return True
         await self._post_cut_off(target, number)

@@ -1,4 +1,4 @@
-"""Reading a thread while somebody waits, within one budget of calls.
+"""Reading a thread while somebody waits.
 
 Nothing that is read here is ever needed for an answer to be right.
 """
@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
+from adapters.slack.connection.rate_limits import REPLIES
 from adapters.slack.inbound.parsed import Draft
-from adapters.slack.inbound.read_rates import MINUTE, PAGE, REPLIES, ReadRates
+from adapters.slack.inbound.read_rates import PAGE, ReadRates
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError
 from gateway.visible import Pointed, VisibleContent
@@ -24,7 +23,6 @@ Quoted: TypeAlias = tuple[Pointed, VisibleContent]
 
 LOG = logging.getLogger("adapters.slack")
 
-PER_MINUTE = 20
 MOST_PAGES = 5
 """Pages of one conversation: others are read in the same minute."""
 ENOUGH = 50
@@ -116,15 +114,10 @@ class _Pages:
 
 
 class History:
-    """Reads threads within a budget of calls.
+    """Reads threads, as far as there are calls left."""
 
-    `clock` is in seconds and never goes back.
-    """
-
-    def __init__(self, rates: ReadRates, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rates: ReadRates) -> None:
         self.rates = rates
-        self._clock = clock
-        self._reads: defaultdict[str, list[float]] = defaultdict(list)
 
     async def read(self, key: ConversationKey, *, after: str) -> HistoryExcerpt | None:
         """Read the messages of a thread after `after`.
@@ -187,8 +180,6 @@ class History:
 
     def _replies(self, key: ConversationKey, **bounds: str) -> _Pages:
         async def ask(cursor: str) -> Payload | None:
-            if not self._may_read(key.workspace):
-                return None
             where = {"channel": key.channel, "ts": key.root, "cursor": cursor or None}
             try:
                 return await self.rates.read(key.workspace, REPLIES, limit=PAGE, **where, **bounds)
@@ -197,14 +188,6 @@ class History:
                 return None
 
         return _Pages(ask)
-
-    def _may_read(self, team: str) -> bool:
-        now = self._clock()
-        reads = self._reads[team] = [at for at in self._reads[team] if now - at < MINUTE]
-        if self.rates.is_closed(team, REPLIES) or len(reads) >= PER_MINUTE:
-            return False
-        reads.append(now)
-        return True
 
 
 def quotes_of(excerpt: HistoryExcerpt | None, said: Sequence[Draft]) -> tuple[Quoted, ...]:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 
 from adapters.awaited_files import AwaitedFiles
 from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
+from adapters.slack.connection.rate_limits import CONVERSATIONS, HISTORY, REPLIES
 from adapters.slack.connection.web_api import Refusal, is_final
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.missed_cards import before, find_card, post_card, settle_card
 from adapters.slack.inbound.parse_events import as_edit, parse_history_message
 from adapters.slack.inbound.parsed import Draft
-from adapters.slack.inbound.read_rates import HISTORY, MINUTE, PAGE, REPLIES, ReadRates
+from adapters.slack.inbound.read_rates import MINUTE, PAGE, ReadRates
 from adapters.slack.inbound.replies import Replies
 from gateway.adapter import AdapterHost
 from gateway.base.clock import Clock
@@ -30,7 +31,6 @@ from gateway.history import Found, Offer, OfferCard, Page, PlatformHistory
 from gateway.missed import DAY, OpenGap
 from gateway.surface import CallRejected, RateLimited
 
-CONVERSATIONS = "users.conversations"
 KINDS = {"public_channel": "channels:", "private_channel": "groups:", "mpim": "mpim:", "im": "im:"}
 """Kinds of conversations, and the beginning of their scopes."""
 LIST = "list:"

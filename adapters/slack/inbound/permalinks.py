@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import islice
 
 from adapters.slack.connection.payload import Payload, table_at, tables_at, ts_at
+from adapters.slack.connection.rate_limits import REPLIES
 from adapters.slack.inbound.history import QUOTE_SECONDS, Quoted
 from adapters.slack.inbound.message_content import read_message
-from adapters.slack.inbound.read_rates import REPLIES, ReadRates
+from adapters.slack.inbound.read_rates import ReadRates
 from gateway.base.describe import describe
 from gateway.conversation import InboundMessage
 from gateway.errors import GatewayError

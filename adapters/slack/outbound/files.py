@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from adapters.slack.outbound.blocks import SECTION, UNSURE, context, section
-from adapters.slack.outbound.rate_limits import PacedCalls
+from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.text import name_of
 from gateway.render.sanitize import label
 from gateway.surface import (

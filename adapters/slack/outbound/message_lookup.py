@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from adapters.slack.action_ids import EVENT_TYPE
+from adapters.slack.connection.rate_limits import HISTORY, REPLIES
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.files import PREFIX, has_mark
 from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.messages import MessageRef, Messages
-from adapters.slack.outbound.rate_limits import HISTORY, REPLIES, PacedCalls
+from adapters.slack.outbound.paced_calls import PacedCalls
 from gateway.surface import CallRejected, OutcomeUnknown, Place, RateLimited
 
 PAGE = 100

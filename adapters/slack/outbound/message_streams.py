@@ -13,11 +13,12 @@ import logging
 from dataclasses import replace
 from typing import Any
 
+from adapters.slack.connection.rate_limits import APPEND, START, STOP
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.blocks import metadata, speech_blocks
 from adapters.slack.outbound.messages import MessageRef, Messages
 from adapters.slack.outbound.notification import summary
-from adapters.slack.outbound.rate_limits import APPEND, START, STOP, PacedCalls
+from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.refusals import Refusals
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
 from adapters.slack.outbound.text import fence_end, name_of, needs_block, opening
@@ -25,6 +26,7 @@ from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.adapter import AuthError
 from gateway.base.describe import describe
 from gateway.errors import GatewayError
+from gateway.pacing.limits import Rank
 from gateway.render.links import dead_links
 from gateway.surface import (
     MessageFull,
@@ -90,8 +92,7 @@ class MessageStreams:
         """True if a new message here would be streamed now."""
         if not place.key.root or self._refusals.hold(place):
             return False
-        caller = self._calls.caller(place)
-        return self._calls.pacer.bucket(START, caller).level >= ENOUGH
+        return self._calls.bucket(place, START).level >= ENOUGH
 
     async def try_reserve(self, place: Place) -> bool:
         """Reserve a stream for the next message; False if not possible."""
@@ -360,7 +361,7 @@ class MessageStreams:
 
     async def _stop_left(self, place: Place, ref: MessageRef) -> None:
         try:
-            await self._calls.write(place, STOP, urgent=True, channel=ref.channel, ts=ref.ts)
+            await self._calls.write(place, STOP, rank=Rank.URGENT, channel=ref.channel, ts=ref.ts)
         except (Refusal, OutcomeUnknown) as error:
             LOG.debug("a message of an earlier run does not stream: %s", describe(error))
 
@@ -368,7 +369,7 @@ class MessageStreams:
         await self._calls.write(
             place,
             STOP,
-            urgent=True,
+            rank=Rank.URGENT,
             channel=stream.channel,
             ts=stream.ts,
             metadata=metadata(stream.key),

@@ -6,9 +6,11 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from adapters.slack.connection.rate_limits import DELETE, POST, UPDATE
 from adapters.slack.outbound.blocks import Block, metadata
-from adapters.slack.outbound.rate_limits import DELETE, POST, UPDATE, PacedCalls
+from adapters.slack.outbound.paced_calls import PacedCalls
 from gateway.conversation import ConversationKey
+from gateway.pacing.limits import Rank
 from gateway.surface import Place
 
 REMEMBERED = 10_000
@@ -67,7 +69,7 @@ class Messages:
         *,
         blocks: Sequence[Block],
         text: str,
-        urgent: bool = False,
+        rank: Rank = Rank.POST,
         looks: Mapping[str, str] | None = None,
     ) -> str:
         """Post a new message; its id.
@@ -83,9 +85,7 @@ class Messages:
             "unfurl_media": False,
             **(looks or {}),
         }
-        answer = await self._calls.write(
-            place, POST, urgent=urgent, blocks=list(blocks), **arguments
-        )
+        answer = await self._calls.write(place, POST, rank=rank, blocks=list(blocks), **arguments)
         ref = MessageRef(
             place.key.workspace, str(answer.get("channel") or place.key.channel), str(answer["ts"])
         )
@@ -99,7 +99,7 @@ class Messages:
         await self._calls.write(
             place,
             UPDATE,
-            urgent=True,
+            rank=Rank.URGENT,
             channel=ref.channel,
             ts=ref.ts,
             blocks=list(blocks),
@@ -109,5 +109,5 @@ class Messages:
 
     async def delete(self, place: Place, ref: MessageRef) -> None:
         """Delete a message."""
-        await self._calls.write(place, DELETE, urgent=True, channel=ref.channel, ts=ref.ts)
+        await self._calls.write(place, DELETE, rank=Rank.URGENT, channel=ref.channel, ts=ref.ts)
         self._ours.pop(ref, None)

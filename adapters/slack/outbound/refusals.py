@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from adapters.slack.connection.web_api import Refusal
-from adapters.slack.outbound.rate_limits import PacedCalls
+from adapters.slack.outbound.paced_calls import PacedCalls
 from gateway.surface import Place
 
 Owner: TypeAlias = Literal["call", "asker", "channel", "workspace"]

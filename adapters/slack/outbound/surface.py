@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from adapters.dead_ends import DeadEnds
 from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import gateway_text
+from adapters.slack.connection.rate_limits import APPEND, POST, STOP, UPDATE, SlackLimits
 from adapters.slack.connection.web_api import CALL_SECONDS, Calls, SlackClients
 from adapters.slack.outbound.blocks import (
     UNSURE,
@@ -28,11 +29,13 @@ from adapters.slack.outbound.message_lookup import MessageLookup
 from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.messages import Messages
 from adapters.slack.outbound.notification import summary
-from adapters.slack.outbound.rate_limits import APPEND, FLUSH, POST, STOP, UPDATE, PacedCalls, Pacer
+from adapters.slack.outbound.paced_calls import FLUSH, PacedCalls
 from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.conversation import ConversationKey
+from gateway.pacing.limits import Rank
+from gateway.pacing.pacer import Pacer
 from gateway.surface import (
     BusyState,
     CallRejected,
@@ -87,16 +90,16 @@ class SlackSurface:
         clock: Clock | None = None,
         call_seconds: float = CALL_SECONDS,
         dead_ends: DeadEnds | None = None,
-        pacer: Pacer | None = None,
+        rates: SlackLimits | None = None,
         commands: Collection[str] = (),
     ) -> None:
         self._clock = clock or WallClock()
         self._account = clients.account
         self._dead_ends = dead_ends
-        self._pacer = pacer or Pacer(self._clock)
+        self.rates = rates or SlackLimits(Pacer(clock=self._clock))
         calls = Calls(clients, seconds=call_seconds)
         own = gateway_text(commands)
-        self._calls = PacedCalls(calls, self._pacer, self._clock, live_links, own)
+        self._calls = PacedCalls(calls, self.rates, self._clock, live_links, own)
         self._messages = Messages(self._calls)
         self._statuses = ThreadStatuses(self._calls, remark)
         self._streams = MessageStreams(self._calls, self._messages, self._statuses)
@@ -136,14 +139,14 @@ class SlackSurface:
         match use:
             case "post":
                 if str(place.key) in self._posting or not await self._streams.try_reserve(place):
-                    await self._calls.reserve(place, POST)
+                    await self._calls.reserve(place, POST, Rank.POST)
             case "card":
-                await self._calls.reserve(place, POST, urgent=True)
+                await self._calls.reserve(place, POST, Rank.URGENT)
             case "edit":
                 await self._ready_to_edit(place)
             case "final":
                 streams = self._streams.open_stream_at(place) is not None
-                await self._calls.reserve(place, STOP if streams else UPDATE, urgent=True)
+                await self._calls.reserve(place, STOP if streams else UPDATE, Rank.URGENT)
 
     def limit(self, use: Use) -> str:
         """The method whose limit such a call waits for."""
@@ -152,7 +155,7 @@ class SlackSurface:
     def short_of_edits(self, place: Place) -> bool:
         """True while a message could not stream, nor be updated soon."""
         return not self._streams.may_stream(place) and (
-            self._pacer.bucket(UPDATE, self._calls.caller(place)).level < FEW
+            self._calls.bucket(place, UPDATE).level < FEW
         )
 
     async def post(self, place: Place, part: Part) -> str:
@@ -185,8 +188,9 @@ class SlackSurface:
                 blocks = card_blocks(part, card, self._calls.own, attached=attached)
             case Line() as line:
                 blocks = line_blocks(part, line, self._calls.own)
-        text, urgent = summary(part, self._calls.own), isinstance(part.content, Card)
-        return await self._messages.post(place, part.key, blocks=blocks, text=text, urgent=urgent)
+        text = summary(part, self._calls.own)
+        rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
+        return await self._messages.post(place, part.key, blocks=blocks, text=text, rank=rank)
 
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Change a message that `post` made."""
@@ -273,16 +277,15 @@ class SlackSurface:
 
     async def _ready_to_edit(self, place: Place) -> None:
         stream = self._streams.open_stream_at(place)
-        caller = self._calls.caller(place)
         last = self._flushed.get(str(place.key), 0.0)
         gap = UPDATE_GAP
         if stream is not None:
             last = max(last, stream.touched)
-            gap = self._pacer.gap(caller, self._streams.count_open(stream.team))
+            gap = self._calls.gap(place, self._streams.count_open(stream.team))
         gap = max(gap, FLUSH)
         if (wait := last + gap - self._clock.time()) > 0:
             await sleep(self._clock, min(wait, gap))  # the clock may have been set back
-        await self._calls.reserve(place, APPEND if stream is not None else UPDATE)
+        await self._calls.reserve(place, APPEND if stream is not None else UPDATE, Rank.LATER)
 
     def _flush(self, place: Place) -> None:
         self._flushed[str(place.key)] = self._clock.time()

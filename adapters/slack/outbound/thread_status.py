@@ -18,13 +18,14 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from adapters.slack.connection.web_api import Refusal
-from adapters.slack.outbound.rate_limits import PacedCalls
+from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.refusals import Refusals
 from adapters.slack.outbound.session_titles import DesiredTitle, SessionTitles
 from gateway.adapter import AuthError
 from gateway.base.describe import describe
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
+from gateway.pacing.limits import Rank
 from gateway.render.sanitize import label
 from gateway.surface import (
     AT_WORK,
@@ -225,7 +226,7 @@ class ThreadStatuses:
     async def _write(self, place: Place, method: str, **arguments: Any) -> dict[str, Any]:
         where = {"channel_id": place.key.channel, "thread_ts": place.key.root}
         return await self._calls.write(
-            place, method, urgent=True, patience=0.0, **where, **arguments
+            place, method, rank=Rank.URGENT, patience=0.0, **where, **arguments
         )
 
     async def _try_call(self, call: Coroutine[Any, Any, None]) -> bool:

@@ -73,7 +73,7 @@ def _bucket(connection: Connection, now: float, limit: RateLimit) -> _Bucket:
     full_at = now if is_new else float(row["full_at"]) - max(0.0, seen - now)
     if joined is not None and seen < joined <= now:
         # Before that, a node without others may have spent the whole burst, and told nobody.
-        full_at = max(full_at, joined + (limit.burst - 1) * 60 / limit.per_minute)
+        full_at = max(full_at, joined + limit.burst * 60 / limit.per_minute)
     return _Bucket(name, now, max(full_at, now), is_new, seen > now)
 
 

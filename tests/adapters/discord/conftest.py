@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.connection import identify_gate, shard_session
+from adapters.discord.connection import rate_limits, shard_session
 from adapters.discord.testing import DiscordSimulator
+from gateway.pacing.limits import Limit
 from tests.adapters.discord.simulator.rest import Rest
 from tests.fakes.discord_wire import discord, discord_client
 
@@ -30,5 +31,5 @@ async def rest(discord: DiscordSimulator) -> AsyncIterator[Rest]:
 @pytest.fixture(autouse=True)
 def no_waits_between_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin sessions as fast as the tests' Discord lets a bot."""
-    monkeypatch.setattr(identify_gate, "BUCKET_SECONDS", 0.0)
+    monkeypatch.setattr(rate_limits, "SESSIONS", Limit(per_minute=1e9, burst=1e9))
     monkeypatch.setattr(shard_session, "REFUSED_WAIT", (0.0, 0.0))

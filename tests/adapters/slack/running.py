@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adapters.slack.connection.rate_limits import SlackLimits
 from adapters.slack.connection.web_api import SlackClients
-from adapters.slack.outbound.rate_limits import Pacer
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator.state import Message
 from adapters.slack.testing import HOME, Person, RenderedMessage, SlackSimulator, VirtualClock
@@ -18,6 +18,7 @@ from gateway.base.clock import Clock, sleep
 from gateway.conversation import Author, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits
+from gateway.pacing.pacer import Pacer
 from gateway.rates import RateLimit, SharedRate
 from gateway.registry import ToolRule
 from teams import Swarm
@@ -108,7 +109,10 @@ async def running(
         ) as gateway,
     ):
         surface = SlackSurface(
-            clients, clock=slack.clock, call_seconds=2.0, pacer=Pacer(slack.clock, shared=shared)
+            clients,
+            clock=slack.clock,
+            call_seconds=2.0,
+            rates=SlackLimits(Pacer(shared, slack.clock)),
         )
         async with surface.maintained(), delivering(gateway, surface, clock=slack.clock):
             yield RunningGateway(slack, gateway, surface)

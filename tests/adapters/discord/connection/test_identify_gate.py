@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from adapters.discord.connection import identify_gate
+from adapters.discord.connection import identify_gate, rate_limits
 from adapters.discord.connection.identify_gate import IdentifyGate
+from adapters.discord.connection.rate_limits import Buckets
 from adapters.discord.connection.rest import Rest
 from adapters.discord.testing import DiscordSimulator, ServerError
-from gateway.errors import StoreUnreachable
+from gateway.pacing.pacer import Pacer
+from gateway.rates import LIFE, DrawnTokens, RateLimit, SharedRate
 from tests.fakes.hand_clock import HandClock
+
+SESSIONS = rate_limits.SESSIONS
+
+
+class Row:
+    """A node's way to a bucket in the table that nodes share."""
+
+    is_shared = True
+
+    def __init__(self, rows: dict[str, float], limit: RateLimit, clock: HandClock) -> None:
+        self.failing = False
+        self._rows = rows
+        self._limit = limit
+        self._clock = clock
+
+    def draw(self, most: int, *, reserve: float = 0.0) -> asyncio.Future[DrawnTokens]:
+        now, drawn = self._clock.time(), asyncio.get_running_loop().create_future()
+        wait = 1.0 if self.failing else self._rows.get(self._limit.name, now) - now
+        if wait <= 0:
+            self._rows[self._limit.name] = now + 60 / self._limit.per_minute
+        drawn.set_result(DrawnTokens(tokens=int(wait <= 0), wait=max(0.0, wait), level=0.0))
+        return drawn
+
+    def close(self, seconds: float) -> None:
+        raise AssertionError("sessions are refused in another way")
 
 
 class Host:
-    """A node's leases and marks, which are in tables that nodes share."""
+    """A node's marks, which are in a table that nodes share."""
 
-    def __init__(self, leases: dict[str, Host], kept: dict[str, str]) -> None:
-        self.held = leases
+    def __init__(self, kept: dict[str, str]) -> None:
         self.kept = kept
-        self.failing = False
         self.strangers: list[int] = []
 
     async def read(self, platform: str, name: str = "") -> dict[str, str]:
@@ -37,40 +63,38 @@ class Host:
         self.strangers.append(found)
 
     @property
-    def leases(self) -> Host:
+    def health(self) -> Host:
         return self
 
-    health = marks = leases
-
-    async def hold(self, lease: str) -> bool:
-        if self.failing:
-            raise StoreUnreachable("no database")
-        return self.held.setdefault(lease, self) is self
-
-    async def release(self, lease: str) -> None:
-        if self.failing:
-            raise StoreUnreachable("no database")
-        del self.held[lease]
+    marks = health
 
 
 class Gates:
     """Two nodes' gates, and when they let shards pass."""
 
-    def __init__(self, rest: Rest, group: asyncio.TaskGroup) -> None:
+    def __init__(self, group: asyncio.TaskGroup) -> None:
         self.clock = HandClock()
         self.passed: dict[int, float] = {}
-        leases, kept = dict[str, Host](), dict[str, str]()
-        self.hosts = [Host(leases, kept), Host(leases, kept)]
+        self.rows: list[Row] = []
+        self._rows: dict[str, float] = {}
         self._group = group
-        hosts: list[Any] = self.hosts
-        self._gates = [IdentifyGate(host, rest, self._start, self.clock) for host in hosts]
+        self._gates: list[IdentifyGate] = []
+        kept = dict[str, str]()
+        self.hosts = [Host(kept), Host(kept)]
 
-    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        self._group.create_task(work, name=name)
+    def add(self, rest: Rest) -> None:
+        host: Any = self.hosts[len(self._gates)]
+        self._gates.append(IdentifyGate(host, rest, self.clock))
 
     def watch(self, node: int) -> asyncio.Task[None]:
         """A node looks for the sessions of others."""
         return self._group.create_task(self._gates[node].watch())
+
+    def share(self, limit: RateLimit) -> SharedRate:
+        row = Row(self._rows, limit, self.clock)
+        if "identify" in limit.name:
+            self.rows.append(row)
+        return row
 
     def ask(self, node: int, shard: int) -> None:
         """A node wants to begin a session of a shard."""
@@ -99,14 +123,15 @@ class Gates:
 
 @pytest.fixture
 async def gates(discord: DiscordSimulator, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Gates]:
-    monkeypatch.setattr(identify_gate, "BUCKET_SECONDS", 5.25)
-    async with (
-        Rest(SecretStr(discord.token), discord.api_url) as rest,
-        asyncio.TaskGroup() as group,
-    ):
-        found = Gates(rest, group)
+    monkeypatch.setattr(rate_limits, "SESSIONS", SESSIONS)
+    async with AsyncExitStack() as stack:
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        found = Gates(group)
+        for _ in range(2):
+            buckets = Buckets(Pacer(found.share, found.clock))
+            rest = Rest(SecretStr(discord.token), discord.api_url, buckets)
+            found.add(await stack.enter_async_context(rest))
         yield found
-        found.clock.advance(100)
 
 
 async def test_shards_of_a_bucket_begin_five_seconds_apart_over_all_nodes(
@@ -156,28 +181,22 @@ async def test_without_an_answer_of_discord_the_strictest_limit_holds(
 async def test_a_database_that_is_away_keeps_everybody_waiting(
     gates: Gates, discord: DiscordSimulator
 ) -> None:
-    gates.hosts[0].failing = True
-    gates.ask(0, 0)
-    await discord.until(lambda: discord.calls("GET", "/gateway/bot"))
-    await gates.pass_time(3)
-    assert gates.passed == {}
-    gates.hosts[0].failing = False
-    await gates.let(discord, 1)
-
-
-async def test_a_bucket_is_left_to_the_others_though_the_database_was_away(
-    gates: Gates, discord: DiscordSimulator
-) -> None:
     gates.ask(0, 0)
     await gates.let(discord, 1)
-    gates.hosts[0].failing = True
-    await gates.pass_time(10)
-    gates.ask(1, 1)
+    for row in gates.rows:
+        row.failing = True
+    gates.ask(0, 1)
     await discord.until(lambda: len(discord.calls("GET", "/gateway/bot")) == 2)
-    await gates.pass_time(3)
+    await gates.pass_time(8)
     assert list(gates.passed) == [0]
-    gates.hosts[0].failing = False
+    for row in gates.rows:
+        row.failing = False
     await gates.let(discord, 2)
+
+
+def test_a_bucket_begins_no_second_session_in_five_seconds() -> None:
+    assert 60 / SESSIONS.per_minute - LIFE >= 5
+    assert SESSIONS.burst == 1
 
 
 async def test_sessions_that_no_node_has_begun_are_noticed(

@@ -67,7 +67,7 @@ async def test_a_call_that_waits_for_its_turn_is_checked_when_it_is_sent(
     discord: DiscordSimulator, client: Rest, speaking: Speaking
 ) -> None:
     path = f"/channels/{discord.channel('general').id}/messages"
-    client.buckets.hold_all(0.05)
+    client.buckets.all.close(0.05, everywhere=False)
     waiting = asyncio.get_running_loop().create_task(
         client.call("POST", path, json={"content": "late"})
     )

@@ -1,5 +1,6 @@
 """Slack's refusals and silences, as the gateway's errors."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -100,6 +101,8 @@ async def test_a_message_that_was_removed_can_not_be_changed(desk: Desk) -> None
 
 async def test_slack_that_can_not_be_reached_has_taken_nothing(desk: Desk) -> None:
     await desk.slack.__aexit__(None, None, None)
+    for _ in range(10):  # what was open is known to be closed
+        await asyncio.sleep(0)
     with pytest.raises(PlatformUnreachable):
         await desk.surface.post(desk.place, HELLO)
 

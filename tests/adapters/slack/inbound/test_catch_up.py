@@ -262,6 +262,7 @@ async def test_a_card_says_how_many_of_what_was_missed_are_answered(tmp_path: Pa
             await run.accepted(15)
             await run.until(lambda: "Should I continue?" in offers(slack, asked)[0].text)
             assert "14 messages were written here. I am answering" in offers(slack, asked)[0].text
+            slack.clock.advance(10)  # after a refusal it is read no faster than the rate
             await ann.clicks(card.ts, "Answer now")
             await run.accepted(31)
             await run.until(lambda: not offers(slack, asked))

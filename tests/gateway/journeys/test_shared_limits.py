@@ -6,20 +6,18 @@ import asyncio
 
 import pytest
 
-from adapters.slack.outbound.rate_limits import APPEND, Pacer
-from adapters.slack.outbound.shared_tokens import SharedTokens
-from adapters.slack.outbound.token_bucket import Bucket, Caller, Rate
-from gateway.rates import RateLimit
+from gateway.pacing.limits import Caller, Limit, Rank
+from gateway.pacing.pacer import Pacer
+from gateway.rates import LIFE
 from gateway.surface import RateLimited
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.scripted_rate import ScriptedRate
 
-RATE = Rate(per_minute=60, burst=10, reserve=3)
-LIMIT = RateLimit(name="x", per_minute=60, burst=10)
+LIMIT = Limit(per_minute=60, burst=10, reserve=3)
 
 
 def caller(person: str) -> Caller:
-    return Caller(team="T1", channel="C1", thread=person, person=person)
+    return Caller(person=person, thread=person)
 
 
 class Calls:
@@ -28,13 +26,13 @@ class Calls:
     def __init__(self, group: asyncio.TaskGroup, *, shared: bool = True) -> None:
         self.clock = HandClock()
         self.rate = ScriptedRate(shared=shared)
-        self.bucket = Bucket(RATE, self.clock, SharedTokens(self.rate, LIMIT, self.clock))
+        self.bucket = Pacer(lambda _: self.rate, self.clock).bucket("x", LIMIT)
         self.made: list[str] = []
         self._group = group
 
     async def call(self, name: str, *, urgent: bool = False) -> asyncio.Task[None]:
         async def call() -> None:
-            await self.bucket.acquire(caller(name), urgent=urgent)
+            await self.bucket.acquire(caller(name), Rank.URGENT if urgent else Rank.LATER)
             self.made.append(name)
 
         task = self._group.create_task(call())
@@ -96,6 +94,7 @@ async def test_a_token_that_nobody_takes_lapses() -> None:
         left.cancel()
         await calls.after(0)
         await calls.rate.answer(1)
+        await calls.after(LIFE + 0.01)
         await calls.call("b")
         assert (calls.made, len(calls.rate.asked)) == ([], 2)
         await calls.rate.answer(1)
@@ -141,8 +140,8 @@ async def test_a_short_refusal_is_waited_for_no_longer_than_it_lasts() -> None:
 
 async def test_a_bucket_that_another_node_has_closed_is_not_waited_for_too_long() -> None:
     clock, rate = HandClock(), ScriptedRate()
-    pacer = Pacer(clock, shared=lambda limit: rate)
-    asking = asyncio.ensure_future(pacer.acquire(APPEND, caller("a"), patience=5))
+    bucket = Pacer(lambda _: rate, clock).bucket("x", LIMIT)
+    asking = asyncio.ensure_future(bucket.acquire(caller("a"), Rank.URGENT, 5))
     await asyncio.sleep(0.001)
     await rate.answer(0, wait=30)
     clock.advance(5)
@@ -150,16 +149,15 @@ async def test_a_bucket_that_another_node_has_closed_is_not_waited_for_too_long(
         await asking
     assert limited.value.retry_after == 25
     with pytest.raises(RateLimited):
-        await pacer.acquire(APPEND, caller("a"), patience=5)
-    clock.advance(-86_400)  # a clock that is set back makes nobody wait longer
-    assert pacer.bucket(APPEND, caller("a")).reopens() == 25
+        await bucket.acquire(caller("a"), Rank.URGENT, 5)
+    assert bucket.wait() == 25
 
 
 async def test_who_waits_for_nothing_gets_a_token_that_is_there() -> None:
     clock, rate = HandClock(), ScriptedRate()
-    pacer = Pacer(clock, shared=lambda limit: rate)
+    bucket = Pacer(lambda _: rate, clock).bucket("x", LIMIT)
     for tokens in (1, 0):
-        asking = asyncio.ensure_future(pacer.acquire(APPEND, caller("a"), patience=0))
+        asking = asyncio.ensure_future(bucket.acquire(caller("a"), Rank.URGENT, 0))
         await asyncio.sleep(0.001)
         clock.advance(0)
         await asyncio.sleep(0.001)
@@ -170,19 +168,7 @@ async def test_who_waits_for_nothing_gets_a_token_that_is_there() -> None:
     with pytest.raises(RateLimited):
         await asking
     with pytest.raises(RateLimited):  # at once
-        await pacer.acquire(APPEND, caller("a"), patience=0)
-
-
-async def test_a_clock_that_is_set_back_keeps_nobody_waiting_until_it_is_where_it_was() -> None:
-    async with asyncio.TaskGroup() as group:
-        calls = Calls(group)
-        await calls.call("a")
-        await calls.rate.answer(0, wait=4)
-        calls.clock.advance(-30)
-        await calls.call("b")
-        await calls.after(4)
-        await calls.rate.answer(2)
-    assert calls.made == ["a", "b"]
+        await bucket.acquire(caller("a"), Rank.URGENT, 0)
 
 
 async def test_the_level_is_as_told_and_rises_from_there() -> None:

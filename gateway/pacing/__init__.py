@@ -1,0 +1,1 @@
+"""Pacing of calls within a platform's limits, for every adapter."""
