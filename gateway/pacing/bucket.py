@@ -196,7 +196,8 @@ class Bucket:
         if shares is None:
             if self.level < above:
                 return False
-            self.source.take(self._clock.time())
+            self._used_at = self._clock.time()
+            self.source.take(self._used_at)
             return True
         reserve = max(0.0, above * (self._limit.burst if self._limit is not None else 0) - 1)
         return self._clock.time() >= self._closed and await shares.take_now(reserve)
