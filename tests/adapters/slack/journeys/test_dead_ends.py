@@ -113,6 +113,7 @@ async def test_a_locked_thread_is_told_of_for_itself(tmp_path: Path) -> None:
             await run.until(lambda at=asked: slack.messages("general", at)[1:])
             await given_up(run)
             slack.lock(asked)
+            slack.clock.advance(10)  # a channel takes one new message a second
             await ann.says("general", "and?", thread=asked)
             await run.until(lambda many=n + 1: len(told(slack, ann)) == many)
         assert all("thread is locked" in each for each in told(slack, ann))

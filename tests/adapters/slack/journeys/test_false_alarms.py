@@ -323,7 +323,7 @@ async def goes_on(slack: SlackSimulator, run: ServedSlack, how: str, asked: Mess
 
 
 async def test_a_button_that_runs_an_edited_message_again_goes_once_it_has(tmp_path: Path) -> None:
-    async with SlackSimulator() as slack, served(slack, tmp_path) as run:
+    async with SlackSimulator() as slack, served(slack, tmp_path) as run, advancing(slack):
         ann = slack.person("ann")
         asked = await ann.tells("one")
         await run.until(lambda: "fine" in str(texts(slack, asked)))
