@@ -26,9 +26,8 @@ SESSIONS = rate_limits.SESSIONS
 class Row:
     """A node's way to a bucket in the table that nodes share."""
 
-    is_shared = True
-
     def __init__(self, rows: dict[str, float], limit: RateLimit, clock: HandClock) -> None:
+        self.is_shared = "identify" in limit.name
         self.failing = False
         self._rows = rows
         self._limit = limit
@@ -91,10 +90,8 @@ class Gates:
         return self._group.create_task(self._gates[node].watch())
 
     def share(self, limit: RateLimit) -> SharedRate:
-        row = Row(self._rows, limit, self.clock)
-        if "identify" in limit.name:
-            self.rows.append(row)
-        return row
+        self.rows.append(Row(self._rows, limit, self.clock))
+        return self.rows[-1]
 
     def ask(self, node: int, shard: int) -> None:
         """A node wants to begin a session of a shard."""
