@@ -171,7 +171,7 @@ class Bucket:
 
     @property
     def idle_since(self) -> float:
-        """The time of its last call or refusal; that of today if it is in use."""
+        """The time of its last call; now if it is in use."""
         in_use = self._is_busy or any(self._waiting.values())
         return max(self._closed, self._clock.time() if in_use else self._used_at)
 
@@ -181,7 +181,7 @@ class Bucket:
         return self._shared if self._shared is not None and self._shared.is_on else None
 
     def wait(self, rank: Rank = Rank.URGENT) -> float:
-        """Seconds until such a call could be made, not counting others who wait."""
+        """Seconds until such a call, if nobody else waited."""
         now, shares = self._clock.time(), self._shares
         if shares is None:
             missing = self.source.missing(rank, now)
@@ -239,7 +239,7 @@ class Bucket:
         self.release()
 
     def close(self, seconds: float, *, everywhere: bool = True) -> None:
-        """Take no call for so long, on any node: the platform refused one."""
+        """Take no call for so long after a refusal, on any node."""
         now = self._clock.time()
         self._closed = max(self._closed, now + seconds)
         self.source.close(now, seconds)

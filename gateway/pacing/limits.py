@@ -1,4 +1,4 @@
-"""Limits of a platform: those that it publishes, and those that only its answers tell."""
+"""A platform's limits, published or told by its answers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ class Limit:
 
 
 class Source:
-    """What is left of a limit. `now` is in seconds and never goes back."""
+    """The rest of a limit.
+
+    `now` is in seconds and never goes back.
+    """
 
     def missing(self, rank: Rank, now: float) -> float:
         """Seconds until there is a token for such a call."""
@@ -142,7 +145,7 @@ class _Returning(Source):
 
 
 class Told(Source):
-    """A limit that only answers tell of: calls that are left, until a reset.
+    """A limit that only answers tell of, until its reset.
 
     Calls that can wait are spread over that time and leave room for others; where nothing is told,
     there are `spacing` seconds between them.

@@ -1,4 +1,4 @@
-"""The pacer: a platform's buckets by their names, and tokens reserved for next calls."""
+"""A platform's buckets by their names, and tokens reserved for calls."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Pacer:
     ) -> None:
         self._shared = shared
         self.clock = clock or SteadyClock()
-        """What it measures time with."""
+        """The clock of all its buckets."""
         self._spacing = spacing
         """Seconds between calls that can wait where a platform says nothing of its limits."""
         self._buckets: dict[str, Bucket] = {}
@@ -108,9 +108,9 @@ class Pacer:
         patience: float | None = None,
         below: Bucket | None = None,
     ) -> AsyncGenerator[None]:
-        """Make a call with a reserved token, or in turn; `below` limits all calls.
+        """Make a call with a reserved token, or in turn.
 
-        Raises OwnPace if it is not its turn within `patience` seconds.
+        `below` limits all calls. Raises OwnPace if it is not its turn within `patience` seconds.
         """
         until = self.clock.time() + (patience or 0.0)
         if self.has_reserved(bucket, caller):

@@ -64,6 +64,9 @@ class Buckets:
 
     @asynccontextmanager
     async def call(self, bucket: Bucket, rank: Rank, caller: Caller) -> AsyncGenerator[None]:
-        """Make a call in its turn, and below the limit of all. Raises OwnPace."""
+        """Make a call in its turn, below the limit of all.
+
+        Raises OwnPace.
+        """
         async with self.pacer.call(bucket, caller, rank, patience=PATIENCE, below=self.all):
             yield

@@ -1,4 +1,4 @@
-"""Calls that write to Slack, each within its method's limit and in its thread's turn."""
+"""Calls to Slack within their methods' limits, in turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left of a limit, published or told."""
+"""Limits that are published, and limits that are told."""
 
 from __future__ import annotations
 
