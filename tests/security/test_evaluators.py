@@ -105,6 +105,7 @@ ROWS = {
     "gateway/store/postgres/copying.py": {"format": TEXTS},
     "gateway/store/units/files.py": {"format": TEXTS},
     "gateway/store/units/search.py": {"format": TEXTS},
+    "gateway/store/value_rows.py": {"get_type_hints": OURS},
     "gateway/surface.py": {"format": TEXTS},
     "adapters/discord/adapter.py": {"format": TEXTS},
     "adapters/terminal/desktop.py": {
