@@ -182,6 +182,7 @@ class _Bot:
             fetching=self._fetching,
             roles=self._cache.role,
             learn=self._me_known,
+            sees=self._cache.sees,
             clock=clock,
             offer=self.on_failure,
         )

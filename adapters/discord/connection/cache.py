@@ -6,10 +6,12 @@ another node; what is needed of such a server is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+from discord import ChannelType
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
@@ -114,6 +116,20 @@ class Cache:
             return True
         allowed = found.permissions_for(me)
         return bool(allowed.view_channel and allowed.read_message_history)
+
+    def sees(self, channel: str, user: str, roles: Collection[str]) -> bool:
+        """True if everybody sees a channel, without a rule against them."""
+        told = self._told_channel(channel)
+        found = getattr(told, "parent", None) or told
+        if getattr(found, "guild", None) is None or told.type is ChannelType.private_thread:
+            return False
+        everybody = found.permissions_for(found.guild.default_role)
+        denied = (
+            False in (rule.view_channel, rule.read_message_history)
+            for of, rule in found.overwrites.items()
+            if str(of.id) in (user, *roles)
+        )
+        return everybody.view_channel and everybody.read_message_history and not any(denied)
 
     def refusal(self, channel: str, wanted: Mapping[str, int]) -> str:
         """The place of a refused call, and what the bot lacks there."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
@@ -18,14 +21,24 @@ from adapters.discord.inbound.parse_messages import (
     PointedMessage,
     in_words,
     names_places,
+    quoted,
     without_me,
 )
 from adapters.tolerated import tolerated
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey, InboundMessage
-from gateway.visible import Pointed, VisibleContent, Writer, with_content
+from gateway.visible import Pointed, UnreadPart, VisibleContent, Writer, with_content
 
 LOG = logging.getLogger("adapters.discord")
+
+
+LINK = re.compile(
+    r"https://(?:(?:ptb|canary)\.)?discord(?:app)?\.com/channels/"
+    r"(?P<guild>\d{1,20})/(?P<channel>\d{1,20})/(?P<message>\d{1,20})",
+    re.ASCII,
+)
+MOST_LINKS, LINK_SECONDS = 3, 1.0
+LINKED = UnreadPart(what="the message behind a link")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +46,9 @@ class InboundContext:
     """Discord's state that messages need.
 
     `roles` gives a role's name, "" for an unknown one, `learn` asks for those of a server and its
-    channels' if need be; `clock` is in seconds since the epoch; `offer` has a channel read from a
-    time on, so that answers are offered there.
+    channels' if need be; `sees` says whether a person with these roles sees a channel. `clock` is
+    in seconds since the epoch; `offer` has a channel read from a time on, so that answers are
+    offered there.
     """
 
     rest: Rest
@@ -45,6 +59,7 @@ class InboundContext:
     fetching: AwaitedFiles
     roles: Callable[[str], str]
     learn: Callable[[str], Awaitable[object]]
+    sees: Callable[[str, str, Collection[str]], bool]
     clock: Callable[[], float]
     offer: Callable[[str, float], Awaitable[None]]
 
@@ -65,10 +80,37 @@ class Contents:
     ) -> InboundMessage:
         """The message with all that it shows, points at, and comes after."""
         content = replace(parsed.content, text=without_me(parsed.content.text, me))
+        linked = await self._linked(message, parsed)
+        unread = tuple(LINKED for each in linked if each is None)
+        content = replace(content, unread=(*content.unread, *unread))
         own = PointedMessage(
             content=VisibleContent() if is_bare(parsed, me) else content, names=parsed.names
         )
-        return await self.add_pointed(message, own, (*earlier, *parsed.pointed), parsed.guild)
+        pointed = (*earlier, *parsed.pointed, *filter(None, linked))
+        return await self.add_pointed(message, own, pointed, parsed.guild)
+
+    async def _linked(
+        self, message: InboundMessage, parsed: ParsedMessage
+    ) -> list[PointedMessage | None]:
+        """Messages whose links were pasted; None for one that can't be read.
+
+        Only what the author surely sees is read, and not for those who may not write.
+        """
+        found: list[PointedMessage | None] = []
+        links = LINK.finditer(parsed.content.text) if parsed.guild else iter(())
+        for link in islice(links, MOST_LINKS) if self._host.allows(message) else ():
+            there, sender = link["channel"], parsed.sender
+            said = None
+            if there == parsed.channel or (
+                link["guild"] == parsed.guild
+                and self._context.sees(there, sender.id, message.author.groups)
+            ):
+                with tolerated(LOG, f"read a linked message in {there}"):
+                    async with asyncio.timeout(LINK_SECONDS):
+                        path = f"/channels/{there}/messages/{link['message']}"
+                        said = quoted(await self._context.rest.call("GET", path))
+            found.append(said and replace(said, kind="forward"))
+        return found
 
     async def add_pointed(
         self,

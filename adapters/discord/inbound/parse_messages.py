@@ -134,7 +134,7 @@ def parse_any_message(payload: Payload, me: BotIdentity) -> ParsedMessage:
         left_out=bool(_reference(payload))
         and not _is_forward(payload)
         and "referenced_message" not in payload,
-        pointed=() if answered is None or own is not None else (_quoted(answered),),
+        pointed=() if answered is None or own is not None else (quoted(answered),),
         names=names,
     )
 
@@ -265,7 +265,8 @@ def _reference(message: Payload) -> str:
     return str(as_mapping(message.get("message_reference") or {}).get("message_id") or "")
 
 
-def _quoted(message: Payload) -> PointedMessage:
+def quoted(message: Payload) -> PointedMessage:
+    """A message that another one points at."""
     author = message.get("author")
     sender = parse_sender(as_mapping(author), webhook="webhook_id" in message) if author else None
     return PointedMessage(content=read_message(message), sender=sender, names=read_names(message))

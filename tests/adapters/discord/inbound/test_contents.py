@@ -142,6 +142,16 @@ async def by_menu_on_a_reply(discord: DiscordSimulator, alice: Person, robot: Pe
     await alice.menu(reply, "Ask the team")
 
 
+async def by_link(discord: DiscordSimulator, alice: Person, robot: Person) -> None:
+    """Somebody pastes its link in another channel."""
+    said = await alert(robot, discord.channel("alerts"))
+    await alice.mentions(discord.channel("general"), f"what of {link_to(discord, said)}?")
+
+
+def link_to(discord: DiscordSimulator, said: Message) -> str:
+    return f"https://discord.com/channels/{discord.home.id}/{said.channel.id}/{said.id}"
+
+
 Way = Callable[[DiscordSimulator, Person, Person], Awaitable[None]]
 WAYS: list[Way] = [
     in_itself,
@@ -153,6 +163,7 @@ WAYS: list[Way] = [
     by_forward,
     by_menu,
     by_menu_on_a_reply,
+    by_link,
 ]
 
 
@@ -261,3 +272,31 @@ async def test_of_a_long_history_the_newest_is_told(
     told = "".join(model.texts())
     assert [n for n in range(9) if f"remark {n} " in told] == [4, 5, 6, 7, 8]
     assert "the beginning" in told
+
+
+@pytest.mark.parametrize("who", ["everybody", "others", "not alice", "gone"])
+async def test_a_link_shows_no_more_than_its_author_sees(
+    discord: DiscordSimulator, tmp_path: Path, who: str
+) -> None:
+    board, alice = discord.channel("board"), discord.person("alice")
+    bob, role = discord.person("bob"), discord.role("guests")
+    discord.give(alice, role)
+    said = await bob.says(board, "We sell the company.")
+    match who:
+        case "gone":
+            discord.delete(said)
+        case "others":
+            discord.deny(board, discord.home.everyone, "view_channel")
+            discord.allow(board, discord.bot, "view_channel read_message_history")
+        case "not alice":
+            discord.deny(board, role, "read_message_history")
+        case _:
+            pass
+    model = ScriptedModel("I see.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.mentions(discord.channel("general"), f"what of {link_to(discord, said)}?")
+        await discord.until(lambda: "I see." in "".join(said_by_bot(discord)))
+        await wait_delivered(gateway)
+    told = "".join(model.texts())
+    assert ("We sell" in told) == (who == "everybody")
+    assert ("the message behind a link" in told) == (who != "everybody")
