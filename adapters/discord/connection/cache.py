@@ -11,7 +11,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from discord import ChannelType
+from discord.enums import ChannelType
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
