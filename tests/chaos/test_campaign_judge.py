@@ -170,6 +170,16 @@ FINE = {
         requests=[],
         counted=1,
     ),
+    "in a direct thread that is too old": replace(
+        RIGHT,
+        sent={
+            1: replace(SENT, age=8 * DAY),
+            2: replace(SENT, said=Say(2, "bob", "direct", 1), place="D1/1.0", versions={1: 3}),
+        },
+        posts=[],
+        requests=[],
+        counted=1,
+    ),
     "counted, beside one that was offered after the pause before": replace(
         RIGHT,
         sent={

@@ -146,10 +146,14 @@ def too_old(seen: Observation) -> int:
 
 
 def _is_for_nobody(sent: Sent, seen: Observation) -> bool:
-    """True in a thread of a mention that is too old."""
+    """True in another thread, one that is too old to be found.
+
+    Direct conversations have threads on Slack alone, where its page says so of them, too.
+    """
     said = sent.said
     root = seen.sent.get(said.thread)
-    if said.opens or said.where == DIRECT or root is None or said.n in seen.spent:
+    threaded = said.where != DIRECT or "/" in sent.place
+    if said.opens or not threaded or root is None or said.n in seen.spent:
         return False
     return root.age > OFFERED and root.said.n not in seen.spent
 
