@@ -97,8 +97,10 @@ class Contents:
         Only what the author surely sees is read, and not for those who may not write.
         """
         found: list[PointedMessage | None] = []
-        links = LINK.finditer(parsed.content.text) if parsed.guild else iter(())
-        for link in islice(links, MOST_LINKS) if self._host.allows(message) else ():
+        links = [*islice(LINK.finditer(parsed.content.text), MOST_LINKS)] if parsed.guild else []
+        if not links or not (await self._host.judge(message)).may_write:
+            return []
+        for link in links:
             there, sender = link["channel"], parsed.sender
             said = None
             if there == parsed.channel or (
