@@ -16,7 +16,11 @@ class Host:
         self.told: list[str] = []
         self.full = True
 
-    async def mark(self, platform: str, name: str, value: str) -> None:
+    @property
+    def marks(self) -> Host:
+        return self
+
+    async def keep(self, platform: str, name: str, value: str) -> None:
         self.told.append(value)
         if self.full:
             raise StoreFull
