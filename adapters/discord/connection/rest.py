@@ -22,6 +22,7 @@ from pydantic import SecretStr
 from adapters.discord.config import PLATFORM
 from adapters.discord.connection.rate_limits import MARGIN, Buckets
 from gateway.adapter import AuthError
+from gateway.base.clock import sleep
 from gateway.base.outside_time import told_time
 from gateway.base.proxy_connector import NOT_SENT, failure, platform_session
 from gateway.pacing.bucket import Bucket
@@ -31,6 +32,7 @@ from gateway.surface import (
     CallRejected,
     Obstacle,
     OutcomeUnknown,
+    OwnPace,
     PlatformUnreachable,
     RateLimited,
 )
@@ -40,6 +42,8 @@ LOG = logging.getLogger("adapters.discord")
 
 CALL_SECONDS = 15.0
 RESPOND_SECONDS = 4.0
+MOMENT = 2.0
+"""Seconds for which a refused call waits and is made once more."""
 
 TOKEN_REFUSED = (
     "Discord refused the bot's token. Copy it again, or make a new one, in the developer portal, "
@@ -172,12 +176,28 @@ class Rest:
         caller: Caller | None = None,
         query: Mapping[str, str] | None = None,
     ) -> Any:
-        """One call; the JSON that came back."""
+        """One call; the JSON that came back.
+
+        A refusal for a moment is waited for, but of a thread's `caller`: its message changes by
+        then.
+        """
         route, major = _route(method, path)
         bucket = self.buckets.bucket_of(route, major)
-        caller = caller or Caller(person=major, thread=major)
-        async with self.buckets.call(bucket, rank, caller):
-            return await self._send(method, path, bucket, json, files, query)
+        calls = caller or Caller(person=major, thread=major)
+
+        async def send() -> Any:
+            async with self.buckets.call(bucket, rank, calls):
+                return await self._send(method, path, bucket, json, files, query)
+
+        try:
+            return await send()
+        except OwnPace:
+            raise
+        except RateLimited as error:
+            if caller is not None or error.retry_after > MOMENT:
+                raise
+            await sleep(self.buckets.pacer.clock, error.retry_after + MARGIN)
+        return await send()
 
     async def respond(self, path: str, json: Any) -> Any:
         """Answer an interaction, at once: there are only three seconds."""

@@ -13,8 +13,10 @@ from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
 
 from adapters.discord.connection.rest import ApiError, Rest
-from adapters.discord.testing import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator, TooManyRequests
 from gateway.errors import NodeCutOff
+from gateway.pacing.limits import Caller
+from gateway.surface import RateLimited
 
 CONNECTIONS = 100
 """As many as a session of aiohttp opens at a time."""
@@ -105,3 +107,40 @@ async def test_an_answer_of_a_proxy_may_be_anything(text: str) -> None:
     app.router.add_get("/users/@me", answer)
     async with TestServer(app) as server, Rest(SecretStr("t"), str(server.make_url(""))) as rest:
         assert await rest.call("GET", "/users/@me") is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "caller", "posts"),
+    [
+        (TooManyRequests(retry_after=0.01), None, 1),
+        (TooManyRequests(retry_after=0.01, scope="global"), None, 1),
+        (TooManyRequests(retry_after=0.01, via=False), None, 1),
+        (TooManyRequests(retry_after=60.0), None, 0),
+        (TooManyRequests(retry_after=0.01), Caller(person="ann", thread="t"), 0),
+    ],
+    ids=["a bucket", "all calls", "this address", "a minute", "a thread's message"],
+)
+async def test_a_refusal_for_a_moment_is_waited_for_once(
+    discord: DiscordSimulator,
+    client: Rest,
+    fault: TooManyRequests,
+    caller: Caller | None,
+    posts: int,
+) -> None:
+    discord.faults.plan(fault, method="POST")
+    path = f"/channels/{discord.channel('general').id}/messages"
+    calling = client.call("POST", path, json={"content": "one"}, caller=caller)
+    if posts:
+        await calling
+    else:
+        with pytest.raises(RateLimited):
+            await calling
+    assert len(discord.calls("POST")) == 1 + posts
+
+
+async def test_a_second_refusal_is_told(discord: DiscordSimulator, client: Rest) -> None:
+    discord.faults.plan(TooManyRequests(retry_after=0.01), method="POST", times=2)
+    path = f"/channels/{discord.channel('general').id}/messages"
+    with pytest.raises(RateLimited):
+        await client.call("POST", path, json={"content": "one"})
+    assert len(discord.calls("POST")) == 2
