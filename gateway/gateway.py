@@ -562,8 +562,8 @@ class Gateway:
         any more.
         """
         self.check_open()
+        access.own_bots = self._using.access.own_bots  # adapters introduce them once
         self._using.teams, self._using.access, self._using.limits = teams, access, limits
-        access.own_bots = self._using.access.own_bots
         self._dispatcher.limit = limits.parallel_turns
         self._dispatcher.group_limits = limits.crowd_turns
         self._ledger.use(limits.budgets, limits.prices, limits.timezone)

@@ -82,6 +82,26 @@ async def test_a_ruling_ends_with_the_access_that_gave_it(tmp_path):
         assert (await gateway.accept(judged)).outcome == "refused"
 
 
+async def test_the_accounts_bots_are_known_after_a_reload(tmp_path):
+    bot = Author(id="x:T1:B1", name="Other", kind="bot")
+    route = {"adapter": "x", "channels": ["C1"], "bots": [bot.id]}
+
+    def named() -> Access:
+        return Access(routes=[Route.model_validate(route)])
+
+    teams = ScriptedTeams(lambda: solo("fine"))
+    async with Gateway(new_store(tmp_path), teams, access=named()) as gateway:
+        said = replace(HELLO, author=bot)
+        assert gateway.policy.addressed(KEY, bot, direct=False, mentioned=True, in_thread=True)
+        gateway.policy.introduce(["B1"])
+        for _ in range(2):
+            await gateway.reconfigure(teams, access=named(), limits=Limits())
+            assert not gateway.policy.addressed(
+                KEY, bot, direct=False, mentioned=True, in_thread=True
+            )
+            assert (await gateway.accept(replace(said, key=replace(KEY, root="2")))).thread == ""
+
+
 async def test_a_ruling_that_no_gateway_made_counts_nothing(tmp_path):
     own = Access([EVE.id])
     ruling = Judgement(
