@@ -72,7 +72,7 @@ class Reloader:
 
     async def _change(self, *, dry: bool) -> tuple[str, LoadedConfig]:
         """The differences, and the config before."""
-        async with self._candidate() as found:
+        async with self._lock, self._candidate() as found:
             before, text = self._loaded, await self._compare(found)
             changed, later = changed_settings(before.config, found.loaded.config)
             names = REDACTION.all(", ".join([*changed, *later])[:LONGEST_NAMES])
@@ -101,19 +101,21 @@ class Reloader:
 
     @asynccontextmanager
     async def _candidate(self) -> AsyncGenerator[Candidate]:
-        """The current config with its teams, checked; used, or forgotten."""
-        async with self._lock:
-            loaded, forgotten = await asyncio.to_thread(self._load)
-            teams = team_factory(loaded, self._gateway.store.folder)
-            try:
-                await self._check(loaded, teams)
-                yield Candidate(loaded, teams)
-            finally:
-                if self._teams is not teams:
-                    self._bring_back(forgotten)
-                    await teams.aclose()
-                elif self._modules is not None:
-                    self._modules.note()
+        """The current config with its teams, checked; used, or forgotten.
+
+        Who asks holds the lock.
+        """
+        loaded, forgotten = await asyncio.to_thread(self._load)
+        teams = team_factory(loaded, self._gateway.store.folder)
+        try:
+            await self._check(loaded, teams)
+            yield Candidate(loaded, teams)
+        finally:
+            if self._teams is not teams:
+                self._bring_back(forgotten)
+                await teams.aclose()
+            elif self._modules is not None:
+                self._modules.note()
 
     def _load(self) -> tuple[LoadedConfig, Mapping[str, ModuleType]]:
         forgotten: Mapping[str, ModuleType] = {}

@@ -98,15 +98,18 @@ class SharedReloader(Reloader):
             await asyncio.sleep(VERDICT_EVERY)
 
     async def _change(self, *, dry: bool) -> tuple[str, LoadedConfig]:
-        if self._lock.locked():
-            raise ReloadOpen("this node or another one")
         # It goes on if its caller hangs up: the nodes count on it.
         changing = asyncio.get_running_loop().create_task(
-            super()._change(dry=dry), name="reload of all nodes"
+            self._propose(dry=dry), name="reload of all nodes"
         )
         self._tasks.add(changing)
         changing.add_done_callback(self._forget)
         return await asyncio.shield(changing)
+
+    async def _propose(self, *, dry: bool) -> tuple[str, LoadedConfig]:
+        if self._lock.locked():  # whoever waited for it would reload once more what was reloaded
+            raise ReloadOpen("this node or another one")
+        return await super()._change(dry=dry)
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -201,7 +204,7 @@ class SharedReloader(Reloader):
         """Use files that nodes agreed on as this one began."""
         if (await asyncio.to_thread(self._read)).digest != found.digest:
             return
-        async with self._candidate() as candidate:
+        async with self._lock, self._candidate() as candidate:
             await self._use(candidate)
         await self._store.use_config(self._gateway.boot, found.digest)
         LOG.info("the config was reloaded, as the other nodes use a newer one")
@@ -221,6 +224,7 @@ class SharedReloader(Reloader):
         """The candidate, or a reason against it."""
         try:
             async with asyncio.timeout(SECONDS):
+                await stack.enter_async_context(self._lock)
                 candidate = await stack.enter_async_context(self._candidate())
         except TimeoutError:
             return None, LATE
