@@ -1,4 +1,7 @@
-"""Links to messages of the same workspace: what stands there is read."""
+"""Links to messages: what stands there is read.
+
+Messages of Slack Connect and of an organisation may be linked by the address of another workspace.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,10 @@ MOST = 3
 """Links of a message that are read."""
 LINKED = UnreadPart(what="the message behind a link")
 # docs.slack.dev, "chat.getPermalink method": the ts without its point, and a reply's root.
-_PLACE = (
-    r"(?P<channel>[A-Z0-9]{1,20})/p(?P<at>\d{10})(?P<micros>\d{6})"
-    r"(?:\?thread_ts=(?P<root>[\d.]{1,26}))?"
+_LINK = re.compile(
+    r"<https://[a-z0-9.-]{1,200}\.slack(?:-gov)?\.com/archives/(?P<channel>[A-Z0-9]{1,20})/p"
+    r"(?P<at>\d{10})(?P<micros>\d{6})(?:\?thread_ts=(?P<root>[\d.]{1,26}))?",
+    re.ASCII,
 )
 
 
@@ -43,11 +47,7 @@ class Permalinks:
 
         A link that Slack has unfolded is in the content already.
         """
-        url = self._rates.calls.clients.me(message.key.workspace).url
-        if not url or content.forwards:
-            return content, ()
-        begins = re.escape(f"<{url.rstrip('/')}/archives/")
-        links = re.finditer(begins + _PLACE, content.text, re.ASCII)
+        links = () if content.forwards else _LINK.finditer(content.text)
         found: list[Quoted] = []
         for link in islice(links, MOST):
             try:
