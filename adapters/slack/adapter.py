@@ -13,12 +13,12 @@ from typing import Any
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
 from adapters.slack.config import PLATFORM, Config
-from adapters.slack.connection.bolt_app import bolt_app
 from adapters.slack.connection.http_mode import EVENTS, RequestServer, listening
 from adapters.slack.connection.installs import Installation, Installations
 from adapters.slack.connection.oauth import OAuth
 from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.rate_limits import SlackLimits
+from adapters.slack.connection.receiver import Receiver
 from adapters.slack.connection.socket_mode import Sockets
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
@@ -164,7 +164,7 @@ class _Service:
         self._handler = InboundHandler(
             host, calls, config, drafts, self._backfill, self._fetching, replies, service=self
         )
-        self._app = bolt_app(clients, self._handle, host.health.count_ignored)
+        self._receive = Receiver(clients, self._handle, host.health.count_ignored).receive
         self._sockets = self._make_sockets()
 
     async def run(self) -> None:
@@ -210,7 +210,7 @@ class _Service:
             return None
         assert self._config.app_token is not None  # the config has it for this mode
         return Sockets(
-            self._app,
+            self._receive,
             self._config.app_token.get_secret_value(),
             self._clients.new_client,
             heard=self._heartbeat,
@@ -223,7 +223,7 @@ class _Service:
         if self._config.mode == "http":
             assert self._config.signing_secret is not None  # the config has it for this mode
             secret = self._config.signing_secret.get_secret_value()
-            pages[EVENTS] = RequestServer(self._app, secret, heard=self._heartbeat).page()
+            pages[EVENTS] = RequestServer(self._receive, secret, heard=self._heartbeat).page()
         if self._installs is not None:
             oauth = OAuth(
                 self._config,

@@ -6,17 +6,19 @@ The signature is that of the raw bytes, and is looked at before anything of them
 from __future__ import annotations
 
 import hmac
+import json
 import logging
 import time
 import zlib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, cast
+from urllib.parse import parse_qsl
 
 from aiohttp import web
-from slack_bolt.adapter.aiohttp import to_aiohttp_response
-from slack_bolt.app.async_app import AsyncApp
-from slack_bolt.request.async_request import AsyncBoltRequest
 
+from adapters.slack.connection.payload import Payload
+from adapters.slack.connection.receiver import Receive
 from gateway.base.http_port import MOST_BYTES, Page, page_of, serving
 from gateway.base.logging import Seldom
 from gateway.errors import CantListen
@@ -27,25 +29,25 @@ UNSIGNED = Seldom(LOG)
 EVENTS = "/slack/events"
 LATELY = 300
 """Seconds for which a signature is good."""
-UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-"""Errors of Bolt's where a body is no JSON, or JSON of another shape."""
+KINDS = frozenset({"type", "command", "ssl_check"})
+"""Fields of which each payload has one."""
 
 
 class RequestServer:
-    """Server of Slack's requests for a Bolt app.
+    """Server of Slack's requests, whose payloads `receive` takes.
 
     `heard` is called at each request that Slack signed; `clock` is in seconds since the epoch.
     """
 
     def __init__(
         self,
-        app: AsyncApp,
+        receive: Receive,
         signing_secret: str,
         *,
         heard: Callable[[], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._app = app
+        self._receive = receive
         self._secret = signing_secret.encode()
         self._clock = clock
         self._heartbeat = heard
@@ -69,16 +71,14 @@ class RequestServer:
         self._heartbeat()
         if (body := _unpacked(body, packed)) is None:
             return web.Response(status=400)
-        try:
-            bolt = AsyncBoltRequest(
-                body=body.decode("utf-8", errors="replace"),
-                query=request.query_string,
-                headers=dict(request.headers),
-            )
-        except UNREADABLE as error:
-            LOG.warning("a request of Slack's can't be read: %s", type(error).__name__)
+        if (payload := _payload(body, request.content_type)) is None:
+            LOG.warning("a request of Slack's can't be read")
             return web.Response(status=400)
-        return await to_aiohttp_response(await self._app.async_dispatch(bolt))
+        if payload.get("type") == "url_verification":
+            return web.json_response({"challenge": payload.get("challenge")})
+        if (answer := await self._receive(payload)) is None:
+            return web.Response(status=500)
+        return web.json_response(answer) if answer else web.Response()
 
     def _is_slacks(self, body: bytes, request: web.BaseRequest) -> bool:
         timestamp = request.headers.get("X-Slack-Request-Timestamp", "")
@@ -104,6 +104,20 @@ def _unpacked(body: bytes, packed: str) -> bytes | None:
     except zlib.error:
         return None
     return whole if unpacking.eof else None
+
+
+def _payload(body: bytes, kind: str) -> Payload | None:
+    """The payload of JSON or of a form, which may hold JSON; None for what is none."""
+    text = body.decode("utf-8", errors="replace")
+    try:
+        if kind == "application/x-www-form-urlencoded":
+            form = dict(parse_qsl(text, keep_blank_values=True))
+            found: Any = json.loads(form["payload"]) if "payload" in form else form
+        else:
+            found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast("Payload", found) if isinstance(found, dict) and KINDS & {*found} else None
 
 
 @asynccontextmanager

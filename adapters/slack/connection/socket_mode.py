@@ -16,15 +16,15 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import aiohttp
-from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
-from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.connection.payload import number_at
+from adapters.slack.connection.receiver import Receive
 from adapters.slack.connection.web_api import SDK_LOG
 from adapters.slack.connection.workspace import UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
@@ -160,7 +160,7 @@ class _Socket(SocketModeClient):
 
 
 class Sockets:
-    """The connections of one app.
+    """The connections of one app, whose payloads `receive` takes.
 
     `heard` is called at each frame; `connected` when the first connection is up after there was
     none. `changed` is told whether there is one.
@@ -168,7 +168,7 @@ class Sockets:
 
     def __init__(
         self,
-        app: AsyncApp,
+        receive: Receive,
         app_token: str,
         web: Callable[[], AsyncWebClient],
         *,
@@ -176,7 +176,7 @@ class Sockets:
         connected: Callable[[], None],
         changed: Callable[[bool], None],
     ) -> None:
-        self._app = app
+        self._receive = receive
         self._app_token = app_token
         self._web = web
         self._heartbeat = heard
@@ -262,7 +262,7 @@ class Sockets:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             await self._finish(socket)
             raise PlatformUnreachable(
-                f"Slack did not accept the connection ({_name(error)})."
+                f"Slack did not accept the connection ({failure(error)})."
             ) from error
         except BaseException:
             await self._finish(socket)
@@ -293,13 +293,16 @@ class Sockets:
         self._own.discard(socket)
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-        started = time.time()
-        response = await run_async_bolt_app(self._app, request)
+        answer = await self._receive(request.payload)
+        if answer is None:
+            return
         try:
-            await send_async_response(client, request, response, started)
+            await client.send_socket_mode_response(
+                SocketModeResponse(request.envelope_id, answer or None)
+            )
         except (aiohttp.ClientError, ConnectionError) as error:
             # It is stored: Slack delivers it again, and it is taken for what it is.
-            LOG.info("an acknowledgement was not sent (%s)", _name(error))
+            LOG.info("an acknowledgement was not sent (%s)", failure(error))
 
 
 async def _address(web: AsyncWebClient, app_token: str) -> str:
@@ -349,7 +352,3 @@ def _wait(failures: int, error: Exception) -> float:
         return error.retry_after
     longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1))
     return random.uniform(0.5, 1.0) * longest
-
-
-def _name(error: BaseException) -> str:
-    return failure(error)
