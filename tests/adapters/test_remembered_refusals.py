@@ -113,9 +113,7 @@ NO_REFUSALS: dict[str, set[str]] = {
     "discord/outbound/webhooks.py": {"_sent"},
     "pacing/bucket.py": {"_is_busy"},
     "pacing/limits.py": {"_before", "_growing", "_last"},
-    "slack/connection/socket_mode.py": {
-        *("_own", "_surplus", "auto_reconnect_enabled", "closed", "reason", "wss_uri"),
-    },
+    "slack/connection/socket_mode.py": {"_own", "_ws", "counted", "reason"},
     "slack/connection/web_api.py": {"_session"},
     "slack/inbound/handler.py": {"_accepted"},
     "slack/outbound/message_streams.py": {"_messages", "channel", "marked", "ts"},

@@ -173,7 +173,7 @@ def test_importing_the_engine_loads_no_provider_and_no_platform():
     code = (
         "import sys, teams, teams.agents, teams.base, teams.conditions, teams.messages, teams.ui\n"
         "from teams import RoundRobinGroupChat, Swarm\n"
-        "heavy = {'openai', 'anthropic', 'ollama', 'slack_bolt', 'discord', 'textual', 'aiohttp',"
+        "heavy = {'openai', 'anthropic', 'ollama', 'slack_sdk', 'discord', 'textual', 'aiohttp',"
         " 'httpx', 'PIL', 'opentelemetry', 'gateway', 'adapters'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

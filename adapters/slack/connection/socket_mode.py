@@ -1,7 +1,7 @@
 """Socket Mode: two connections that are never both away at once.
 
 A connection ends instead of renewing itself: its keeper opens the next one before it closes the old
-one. The keeper watches when the last frame arrived, a pong included: silence of people is no sign.
+one. Pings tell that it lives: silence of people is no sign.
 """
 
 from __future__ import annotations
@@ -11,21 +11,15 @@ import contextlib
 import json
 import logging
 import random
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, cast
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
-from slack_sdk.socket_mode.aiohttp import SocketModeClient
-from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
-from slack_sdk.socket_mode.request import SocketModeRequest
-from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.connection.payload import number_at
+from adapters.slack.connection.payload import Payload, number_at, table_at, text_at
 from adapters.slack.connection.receiver import Receive
-from adapters.slack.connection.web_api import SDK_LOG
 from adapters.slack.connection.workspace import UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
 from gateway.base.clock import Clock, sleep
@@ -36,11 +30,10 @@ from gateway.surface import PlatformUnreachable, RateLimited
 LOG = logging.getLogger("adapters.slack")
 
 SOCKETS = 2
-PING_EVERY = 10.0
-LOOK_EVERY = 1.0
-"""Seconds between two looks at a connection that says nothing: a reset is not told by the SDK."""
-STALE = 17.0
-"""Seconds without any frame, pongs included, after which a connection counts as deaf."""
+STALE = 15.0
+"""Seconds without any frame, pongs included, after which a connection counts as deaf: aiohttp pings
+after two thirds of them.
+"""
 CONNECT_SECONDS = 15.0
 CLOSE_SECONDS = 2.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
@@ -49,6 +42,8 @@ COUNT_SECONDS, COUNT_AGAIN = 60.0, 600.0
 """
 AT_ONCE = 64
 """Envelopes that are worked on at a time; the others wait, and Slack delivers them again."""
+
+ENVELOPE = "slack envelope"
 
 _REFUSED = frozenset(
     {
@@ -62,101 +57,107 @@ _REFUSED = frozenset(
     }
 )
 
-Handler = Callable[[AsyncBaseSocketModeClient, SocketModeRequest], Awaitable[None]]
 
-
-class _Socket(SocketModeClient):
-    """One connection, from its hello to its end."""
+class _Socket:
+    """One connection, from its hello to its end; `work` owns its tasks."""
 
     def __init__(
-        self, app_token: str, web: AsyncWebClient, handle: Handler, heard: Callable[[], None]
+        self, receive: Receive, heard: Callable[[], None], work: asyncio.TaskGroup
     ) -> None:
-        super().__init__(app_token, logger=SDK_LOG, web_client=web, ping_interval=PING_EVERY)
-        self.socket_mode_request_listeners.append(handle)
         self.counted = 0
         """Connections of the app by Slack's count, this one included."""
-        self.greeted = asyncio.Event()
         self.lost = asyncio.Event()
-        self.reason = ""
+        self.reason = "closed"
+        self._receive = receive
         self._heartbeat = heard
-        self._heard_at = time.monotonic()
-        self._last_pong: float | None = None
-        self._working: set[asyncio.Task[None]] = set()
+        self._work = work
+        self._ws: aiohttp.ClientWebSocketResponse | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._places = asyncio.Semaphore(AT_ONCE)
 
-    @property
-    def age(self) -> float:
-        """Seconds since the last frame."""
-        if self.last_ping_pong_time != self._last_pong:
-            self._last_pong = self.last_ping_pong_time
-            self._note()
-        return time.monotonic() - self._heard_at
-
-    async def use_proxy(self) -> None:
-        """Heed the proxy, and NO_PROXY, which the SDK does not."""
-        self.proxy = None
-        await self.aiohttp_client_session.close()
-        self.aiohttp_client_session = platform_session()
-
-    async def connect_to_new_endpoint(self, force: bool = False) -> None:
-        """Where the SDK would renew the connection: it is over."""
-        self.reason = self.reason or "closed"
-        self.lost.set()
-
-    async def enqueue_message(self, message: str) -> None:
-        """Receive a frame."""
-        self._note()
-        await super().enqueue_message(message)
-
-    async def process_message(self) -> None:
-        """Handle the next frame in a task of this connection."""
-        raw = str(await self.message_queue.get())
-        message: Any = json.loads(raw) if raw.startswith("{") else {}
-        await self._places.acquire()
-        work = self.run_message_listeners(message, raw)
-        task = asyncio.get_running_loop().create_task(work, name="slack envelope")
-        self._working.add(task)
-        task.add_done_callback(self._done)
-
-    async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
-        """Handle hello and disconnect; the app handles the rest."""
-        match message.get("type"):
-            case "hello":
-                self.counted = number_at(message, "num_connections")
-                self.greeted.set()
-            case "disconnect":
-                self.reason = str(message.get("reason", "")) or "asked to"
-                self.lost.set()
-            case _:
-                await super().run_message_listeners(message, raw_message)
+    async def connect(self, session: aiohttp.ClientSession, url: str) -> bool:
+        """Connect; False if Slack does not greet."""
+        self._ws = ws = await session.ws_connect(url, autoping=False, heartbeat=STALE / 1.5)
+        while (frame := await self._next(ws)) is not None:
+            if frame.get("type") == "hello":
+                self.counted = number_at(frame, "num_connections")
+                self._start(self._read(ws), "slack socket reader")
+                return True
+        return False
 
     async def finish(self) -> None:
         """Close the connection; running work gets a moment to end."""
-        self.auto_reconnect_enabled = False
         try:
-            if self._working:
-                await asyncio.wait(self._working, timeout=CLOSE_SECONDS)
+            if working := [each for each in self._tasks if each.get_name() == ENVELOPE]:
+                await asyncio.wait(working, timeout=CLOSE_SECONDS)
             with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
                 async with asyncio.timeout(CLOSE_SECONDS):
-                    await self.close()
+                    if self._ws is not None:
+                        await self._ws.close()
         finally:
-            self.closed = True
-            tasks = [self.message_processor, self.current_session_monitor, self.message_receiver]
-            running = [*self._working, *(task for task in tasks if task is not None)]
-            for task in running:
+            for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CLOSE_SECONDS):
-                    await self.aiohttp_client_session.close()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._working.discard(task)
-        self._places.release()
+    async def _next(self, ws: aiohttp.ClientWebSocketResponse) -> Payload | None:
+        """What Slack sends next; None once the connection is over."""
+        while True:
+            frame = await ws.receive()
+            match frame.type:
+                case aiohttp.WSMsgType.TEXT:
+                    self._heartbeat()
+                    return self._read_frame(frame.data)
+                case aiohttp.WSMsgType.PING:
+                    await ws.pong(frame.data)
+                case aiohttp.WSMsgType.PONG:
+                    pass
+                case _:
+                    if isinstance(frame.data, aiohttp.ServerTimeoutError):
+                        self.reason = "no frame for too long"
+                    return None
+            self._heartbeat()
 
-    def _note(self) -> None:
-        self._heard_at = time.monotonic()
-        self._heartbeat()
+    def _read_frame(self, text: str) -> Payload:
+        """A frame's payload; what asks to go is noted."""
+        try:
+            found: Payload = table_at({"frame": json.loads(text)}, "frame")
+        except (ValueError, RecursionError):
+            return {}
+        if found.get("type") == "disconnect":
+            self.reason = text_at(found, "reason") or "asked to"
+            self.lost.set()
+        return found
+
+    async def _read(self, ws: aiohttp.ClientWebSocketResponse) -> None:
+        """Hand in what comes, each in a task."""
+        try:
+            while (frame := await self._next(ws)) is not None:
+                if ident := text_at(frame, "envelope_id"):
+                    await self._places.acquire()
+                    work = self._hand_in(ws, ident, table_at(frame, "payload"))
+                    self._start(work, ENVELOPE)
+        except (aiohttp.ClientError, ConnectionError) as error:
+            self.reason = failure(error)
+        finally:
+            self.lost.set()
+
+    async def _hand_in(
+        self, ws: aiohttp.ClientWebSocketResponse, ident: str, payload: Payload
+    ) -> None:
+        try:
+            if (answer := await self._receive(payload)) is not None:
+                told = {"payload": answer} if answer else {}
+                await ws.send_json({"envelope_id": ident, **told})
+        except (aiohttp.ClientError, ConnectionError) as error:
+            # It is stored: Slack delivers it again, and it is taken for what it is.
+            LOG.info("an acknowledgement was not sent (%s)", failure(error))
+        finally:
+            self._places.release()
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = self._work.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
 class Sockets:
@@ -190,9 +191,14 @@ class Sockets:
 
     async def run(self) -> None:
         """Keep them until cancelled. Raises AuthError."""
-        async with asyncio.TaskGroup() as group:
+        async with (
+            platform_session() as session,
+            asyncio.TaskGroup() as work,  # it ends after those whose connections do it
+            asyncio.TaskGroup() as group,
+        ):
             for number in range(SOCKETS):
-                group.create_task(self._keep(number), name=f"slack socket {number}")
+                keeping = self._keep(number, session, work)
+                group.create_task(keeping, name=f"slack socket {number}")
 
     @property
     def open_count(self) -> int:
@@ -221,12 +227,14 @@ class Sockets:
                 socket.reason = "counted anew"
                 socket.lost.set()
 
-    async def _keep(self, number: int) -> None:
+    async def _keep(
+        self, number: int, session: aiohttp.ClientSession, work: asyncio.TaskGroup
+    ) -> None:
         failures = 0
         try:
             while True:
                 try:
-                    fresh = await self._open()
+                    fresh = await self._open(session, work)
                 except (PlatformUnreachable, RateLimited) as error:
                     failures += 1
                     LOG.warning("connection %s: %s", number, error)
@@ -234,41 +242,36 @@ class Sockets:
                     continue
                 failures = 0
                 await self._take_over(number, fresh)
-                reason = await _wait_for_end(fresh)
-                LOG.info("connection %s has ended (%s); opening another one", number, reason)
+                await fresh.lost.wait()
+                LOG.info("connection %s has ended (%s); opening another one", number, fresh.reason)
                 if self.open_count == 0:
                     self._changed(False)
-                if reason in ("too_many_websockets", "link_disabled"):
+                if fresh.reason in ("too_many_websockets", "link_disabled"):
                     await self._close(number)
                     await asyncio.sleep(random.uniform(0.5, 1.0) * LONGEST_WAIT / 2)
         finally:
             await self._close(number)
 
-    async def _open(self) -> _Socket:
+    async def _open(self, session: aiohttp.ClientSession, work: asyncio.TaskGroup) -> _Socket:
         """A new connection that Slack has greeted.
 
         Raises AuthError, PlatformUnreachable or RateLimited.
         """
-        web = self._web()
-        url = await _address(web, self._app_token)
-        socket = _Socket(self._app_token, web, self._handle, self._heartbeat)
-        socket.wss_uri = url
+        url = await _address(self._web(), self._app_token)
+        socket = _Socket(self._receive, self._heartbeat, work)
         self._own.add(socket)
+        greeted = False
         try:
-            await socket.use_proxy()
             async with asyncio.timeout(CONNECT_SECONDS):
-                await socket.connect()
-                await _wait_for_hello(socket)
+                greeted = await socket.connect(session, url)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            await self._finish(socket)
             raise PlatformUnreachable(
                 f"Slack did not accept the connection ({failure(error)})."
             ) from error
-        except BaseException:
-            await self._finish(socket)
-            raise
-        if not socket.greeted.is_set():
-            await self._finish(socket)
+        finally:
+            if not greeted:
+                await self._finish(socket)
+        if not greeted:
             raise PlatformUnreachable(f"Slack ended the connection at once ({socket.reason}).")
         self._surplus = socket.counted - len(self._own)
         return socket
@@ -292,18 +295,6 @@ class Sockets:
         await socket.finish()
         self._own.discard(socket)
 
-    async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-        answer = await self._receive(request.payload)
-        if answer is None:
-            return
-        try:
-            await client.send_socket_mode_response(
-                SocketModeResponse(request.envelope_id, answer or None)
-            )
-        except (aiohttp.ClientError, ConnectionError) as error:
-            # It is stored: Slack delivers it again, and it is taken for what it is.
-            LOG.info("an acknowledgement was not sent (%s)", failure(error))
-
 
 async def _address(web: AsyncWebClient, app_token: str) -> str:
     try:
@@ -322,29 +313,6 @@ async def _address(web: AsyncWebClient, app_token: str) -> str:
     except UNREACHABLE as error:
         raise unreachable(error) from error
     return cast("str", answer["url"])
-
-
-async def _wait_for_hello(socket: _Socket) -> None:
-    """Wait until a connection is greeted, or is over."""
-    while not socket.greeted.is_set() and not socket.lost.is_set():
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_EVERY):
-                await socket.greeted.wait()
-        if not await socket.is_connected():
-            return
-
-
-async def _wait_for_end(socket: _Socket) -> str:
-    """Wait until a connection is over, or deaf; why."""
-    while True:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_EVERY):
-                await socket.lost.wait()
-        if socket.lost.is_set():
-            return socket.reason
-        if socket.age > STALE or not await socket.is_connected():
-            socket.lost.set()
-            return "no frame for too long"
 
 
 def _wait(failures: int, error: Exception) -> float:

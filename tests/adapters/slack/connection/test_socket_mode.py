@@ -35,7 +35,6 @@ from tests.gateway.scripted import ScriptedTeams, solo
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reconnects wait hardly at all."""
-    monkeypatch.setattr(sockets, "LOOK_EVERY", 0.05)
     monkeypatch.setattr(sockets, "FIRST_WAIT", 0.05)
     monkeypatch.setattr(sockets, "LONGEST_WAIT", 0.2)
 
@@ -85,7 +84,6 @@ async def test_a_refresh_leaves_no_moment_without_a_connection(tmp_path: Path) -
 async def test_other_ways_to_lose_a_connection(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sockets, "PING_EVERY", 0.3)
     monkeypatch.setattr(sockets, "STALE", 3.0)
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         before = list(slack.sockets.live)
@@ -108,7 +106,6 @@ async def test_other_ways_to_lose_a_connection(
 async def test_half_open_sockets_are_replaced_and_the_platform_is_shown_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sockets, "PING_EVERY", 0.3)
     monkeypatch.setattr(sockets, "STALE", 1.0)
     async with FakeProxy() as proxy, SlackSimulator(rates=False) as slack:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
