@@ -19,7 +19,7 @@ from adapters.slack.connection.oauth import OAuth
 from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.rate_limits import SlackLimits
 from adapters.slack.connection.receiver import Receiver
-from adapters.slack.connection.socket_mode import Sockets
+from adapters.slack.connection.socket_mode import Sockets, socket_address
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.drafts import Drafts
@@ -208,11 +208,9 @@ class _Service:
     def _make_sockets(self) -> Sockets | None:
         if self._config.mode != "socket":
             return None
-        assert self._config.app_token is not None  # the config has it for this mode
         return Sockets(
             self._receive,
-            self._config.app_token.get_secret_value(),
-            self._clients.new_client,
+            partial(socket_address, self._clients, self._config),
             heard=self._heartbeat,
             connected=self._pauses.connected,
             changed=self._note_connection,

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, cast
-
-from slack_sdk.errors import SlackApiError
 
 from adapters.slack.config import Config
-from adapters.slack.connection.web_api import SlackClients
-from adapters.slack.connection.workspace import UNREACHABLE, Workspace, code_of, unreachable
+from adapters.slack.connection.payload import Payload, table_at
+from adapters.slack.connection.socket_mode import socket_address
+from adapters.slack.connection.web_api import Calls, Refusal, SlackClients
+from adapters.slack.connection.workspace import Workspace
 from adapters.slack.manifest import REASONS, events_of, reach_of, scopes_of
 from gateway.adapter import CheckResult
 from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.errors import GatewayError
+from gateway.surface import CallRejected, RateLimited
 
-SECONDS = 15.0
+TRIES = 2
 
 
 async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
@@ -30,11 +30,11 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
                 about.append(f"{workspace.name or workspace.id} ({workspace.id})")
                 problems += missing_scopes(config, workspace, mine)
             problems += _unknown_bots(mine)
-            problems += await _unknown_people(clients, mine)
-            problems += await _unusable_channels(clients, mine)
+            problems += await _unknown_people(Calls(clients), mine)
+            problems += await _unusable_channels(Calls(clients), mine)
             problems += unserved_workspaces(config, [each.id for each in clients.workspaces], mine)
             if config.mode == "socket":
-                problems += await _sockets(config, clients)
+                await socket_address(clients, config)
     except GatewayError as error:
         problems.append(str(error))
     where = ", ".join(about) or "installs by others"
@@ -79,32 +79,33 @@ def _unknown_bots(routes: Sequence[Route]) -> list[str]:
     ]
 
 
-async def _unknown_people(clients: SlackClients, routes: Sequence[Route]) -> list[str]:
+async def _unknown_people(calls: Calls, routes: Sequence[Route]) -> list[str]:
     """People of routes whom no workspace knows, by the answer of users.info."""
-    teams = [each.id for each in clients.workspaces]
+    teams = [each.id for each in calls.clients.workspaces]
     named = dict.fromkeys(user for route in routes for user in route.users if user != MEMBERS)
-    return [
-        f"a route lets in {user}, who is nobody in {' or '.join(teams)}"
-        for user in named
-        if teams and not await _is_somebody(clients, teams, user)
-    ]
+    found: list[str] = []
+    for user in named if teams else ():
+        ident = user.rpartition(":")[2]
+        known = [await _find(calls, team, "users.info", user=ident) for team in teams]
+        if all(each is None for each in known):
+            found.append(f"a route lets in {user}, who is nobody in {' or '.join(teams)}")
+    return found
 
 
-async def _is_somebody(clients: SlackClients, teams: Sequence[str], user: str) -> bool:
-    for team in teams:
-        client = await clients.client_of(team)
+async def _find(calls: Calls, team: str, method: str, **arguments: str) -> Payload | None:
+    """Slack's answer; None where there is no such thing, an empty one where it can't say."""
+    for _ in range(TRIES):
         try:
-            await client.users_info(user=user.rpartition(":")[2])
-        except SlackApiError as error:
-            if code_of(error) == "user_not_found":
-                continue
-        except UNREACHABLE as error:
-            raise unreachable(error) from error
-        return True  # also if Slack can't say: the scope may be missing
-    return False
+            return await calls.read(team, method, **arguments)
+        except RateLimited as error:
+            await asyncio.sleep(error.retry_after)
+        except CallRejected as error:  # the scope may be missing, which is a problem of its own
+            code = error.code if isinstance(error, Refusal) else ""
+            return None if error.gone or code == "user_not_found" else {}
+    return {}
 
 
-async def _unusable_channels(clients: SlackClients, routes: Sequence[Route]) -> list[str]:
+async def _unusable_channels(calls: Calls, routes: Sequence[Route]) -> list[str]:
     """Channels of routes in which the bot can't work."""
     named = dict.fromkeys(
         (channel, tuple(route.workspace))
@@ -114,31 +115,23 @@ async def _unusable_channels(clients: SlackClients, routes: Sequence[Route]) -> 
     )
     found: list[str] = []
     for channel, given in named:
-        there = [each for each in clients.workspaces if each.id in given or not given]
-        if there and (problem := await _channel_problem(clients, there, channel)):
+        there = [each for each in calls.clients.workspaces if each.id in given or not given]
+        if there and (problem := await _channel_problem(calls, there, channel)):
             found.append(problem)
     return list(dict.fromkeys(found))
 
 
-async def _channel_problem(
-    clients: SlackClients, workspaces: Sequence[Workspace], channel: str
-) -> str:
+async def _channel_problem(calls: Calls, workspaces: Sequence[Workspace], channel: str) -> str:
     """The reason by conversations.info that a channel is unusable, or ""."""
     for workspace in workspaces:
-        client = await clients.client_of(workspace.id)
-        try:
-            answer = await client.conversations_info(channel=channel)
-        except SlackApiError as error:
-            if code_of(error) == "channel_not_found":
-                continue
-            return ""  # Slack can't say: the scope may be missing, which is a problem of its own
-        except UNREACHABLE as error:
-            raise unreachable(error) from error
-        found = cast("dict[str, Any]", answer["channel"])
+        answer = await _find(calls, workspace.id, "conversations.info", channel=channel)
+        if answer is None:
+            continue
+        found = table_at(answer, "channel")
         name = f"#{found.get('name', channel)} ({channel})"
         if found.get("is_archived"):
             return f"{name} of a route is archived: unarchive it, or remove it from the route"
-        if not found.get("is_member"):
+        if found and not found.get("is_member"):
             return f"the bot is not in {name} of a route: write /invite @{workspace.handle} there"
         return ""
     where = " and ".join(each.name or each.id for each in workspaces)
@@ -146,20 +139,3 @@ async def _channel_problem(
         f"a route names the channel {channel}, which the bot can't find in {where}: compare the "
         f"id; into a private channel, let the bot in with /invite @{workspaces[0].handle}"
     )
-
-
-async def _sockets(config: Config, clients: SlackClients) -> list[str]:
-    assert config.app_token is not None  # the config has it for this mode
-    token = config.app_token.get_secret_value()
-    try:
-        async with asyncio.timeout(SECONDS):
-            await clients.new_client().apps_connections_open(app_token=token)
-    except SlackApiError as error:
-        why = code_of(error)
-        return [
-            f"Slack refused a connection for app_token ({why}): it needs the scope "
-            "connections:write, and Socket Mode has to be on"
-        ]
-    except UNREACHABLE as error:
-        return [str(unreachable(error))]
-    return []

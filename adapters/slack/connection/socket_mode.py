@@ -16,10 +16,11 @@ from typing import Any, cast
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
-from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, number_at, table_at, text_at
 from adapters.slack.connection.receiver import Receive
+from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
 from gateway.base.clock import Clock, sleep
@@ -161,7 +162,7 @@ class _Socket:
 
 
 class Sockets:
-    """The connections of one app, whose payloads `receive` takes.
+    """The connections of one app, whose payloads `receive` takes, to an `address` each.
 
     `heard` is called at each frame; `connected` when the first connection is up after there was
     none. `changed` is told whether there is one.
@@ -170,16 +171,14 @@ class Sockets:
     def __init__(
         self,
         receive: Receive,
-        app_token: str,
-        web: Callable[[], AsyncWebClient],
+        address: Callable[[], Awaitable[str]],
         *,
         heard: Callable[[], None],
         connected: Callable[[], None],
         changed: Callable[[bool], None],
     ) -> None:
         self._receive = receive
-        self._app_token = app_token
-        self._web = web
+        self._address = address
         self._heartbeat = heard
         self._connected = connected
         self._changed = changed
@@ -257,7 +256,7 @@ class Sockets:
 
         Raises AuthError, PlatformUnreachable or RateLimited.
         """
-        url = await _address(self._web(), self._app_token)
+        url = await self._address()
         socket = _Socket(self._receive, self._heartbeat, work)
         self._own.add(socket)
         greeted = False
@@ -296,10 +295,16 @@ class Sockets:
         self._own.discard(socket)
 
 
-async def _address(web: AsyncWebClient, app_token: str) -> str:
+async def socket_address(clients: SlackClients, config: Config) -> str:
+    """The address of one connection, good for a moment.
+
+    Raises AuthError, PlatformUnreachable or RateLimited.
+    """
+    assert config.app_token is not None  # the config has it for this mode
+    token = config.app_token.get_secret_value()
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            answer = await web.apps_connections_open(app_token=app_token)
+            answer = await clients.new_client().apps_connections_open(app_token=token)
     except SlackApiError as error:
         why = code_of(error)
         if why in _REFUSED:
@@ -309,7 +314,8 @@ async def _address(web: AsyncWebClient, app_token: str) -> str:
             ) from error
         if why in ("ratelimited", "rate_limited"):
             raise RateLimited(LONGEST_WAIT / 2) from error
-        raise PlatformUnreachable(f"Slack opened no connection ({why}).") from error
+        hint = ": Socket Mode has to be on" if why == "link_disabled" else ""
+        raise PlatformUnreachable(f"Slack opened no connection ({why}){hint}.") from error
     except UNREACHABLE as error:
         raise unreachable(error) from error
     return cast("str", answer["url"])

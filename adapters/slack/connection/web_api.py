@@ -15,7 +15,6 @@ from typing import Any, Protocol, Self, cast
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
-from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
@@ -207,19 +206,19 @@ class SlackClients:
     def new_client(self, token: str = "", *, team: str = "") -> AsyncWebClient:
         """A new client for this token.
 
-        It retries only calls that Slack refused for their rate.
+        It makes each call once: the SDK's own retries may show something twice.
         """
-        return _through_session(
-            AsyncWebClient(
-                token=token or None,
-                base_url=self._config.api_url,
-                timeout=REQUEST_SECONDS,
-                session=self.session,
-                team_id=team or None,
-                retry_handlers=[AsyncRateLimitErrorRetryHandler(max_retry_count=1)],
-                logger=SDK_LOG,
-            )
+        client = AsyncWebClient(
+            token=token or None,
+            base_url=self._config.api_url,
+            timeout=REQUEST_SECONDS,
+            session=self.session,
+            team_id=team or None,
+            retry_handlers=[],
+            logger=SDK_LOG,
         )
+        client.proxy = None  # the session heeds NO_PROXY, too
+        return client
 
     async def client_of(self, team: str, *, enterprise: str = "") -> AsyncWebClient:
         """The client of a workspace, in `enterprise` if given.
@@ -277,12 +276,6 @@ class SlackClients:
             self.add(workspace, token)
 
 
-def _through_session(client: AsyncWebClient) -> AsyncWebClient:
-    """Leave the proxy to the session; the client heeds no NO_PROXY."""
-    client.proxy = None
-    return client
-
-
 class Refusal(CallRejected):
     """Slack's refusal, with a code that callers may handle."""
 
@@ -307,7 +300,6 @@ class Calls:
     def __init__(self, clients: SlackClients, *, seconds: float = CALL_SECONDS) -> None:
         self._clients = clients
         self._seconds = seconds
-        self._made: dict[str, AsyncWebClient] = {}
 
     @property
     def clients(self) -> SlackClients:
@@ -352,7 +344,7 @@ class Calls:
     async def _call(
         self, team: str, method: str, arguments: Mapping[str, Any], *, write: bool
     ) -> dict[str, Any]:
-        client = await self._client(team)
+        client = await self._clients.client_of(team)
         if write:
             self._clients.check_speaking()
         try:
@@ -365,26 +357,6 @@ class Calls:
         except UNREACHABLE as error:
             raise _unanswered(method, failure(error), write=write) from error
         return cast("dict[str, Any]", answer.data)
-
-    async def _client(self, team: str) -> AsyncWebClient:
-        """A client without retries.
-
-        The SDK's own retries may show something twice.
-        """
-        known = await self._clients.client_of(team)
-        made = self._made.get(team)
-        if made is None or made.token != known.token:
-            made = self._made[team] = _through_session(
-                AsyncWebClient(
-                    token=known.token,
-                    base_url=known.base_url,
-                    session=known.session,
-                    team_id=known.default_params.get("team_id"),
-                    retry_handlers=[],
-                    logger=SDK_LOG,
-                )
-            )
-        return made
 
     def _refused(
         self, error: SlackApiError, team: str, method: str, *, write: bool
