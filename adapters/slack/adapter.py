@@ -14,7 +14,7 @@ from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.http_mode import EVENTS, RequestServer, listening
-from adapters.slack.connection.installs import Installation, Installations
+from adapters.slack.connection.installs import Installations
 from adapters.slack.connection.oauth import OAuth
 from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.rate_limits import SlackLimits
@@ -227,7 +227,6 @@ class _Service:
                 self._config,
                 self._installs,
                 self._clients,
-                installed=self._installed,
                 groups=lambda: any(group.startswith("S") for group in self._host.policy.groups),
             )
             pages |= oauth.pages()
@@ -301,9 +300,6 @@ class _Service:
         LOG.warning("too many events in %s: Slack drops a minute of them", team)
         self._host.health.remark(self._config.account, f"too many events in {team}: it drops some")
         await self._pauses.leave_out(since, since + MINUTE)
-
-    def _installed(self, install: Installation) -> None:
-        self._clients.add(install.workspace(install.id), install.token)
 
     async def forget_workspace(self, team: str, why: str) -> None:
         """Forget a workspace. Raises AuthError where nothing is left to serve."""

@@ -18,9 +18,9 @@ from slack_sdk.errors import SlackApiError
 
 from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, number_at, text_at
-from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import (
     UNREACHABLE,
+    NewClient,
     Workspace,
     code_of,
     unreachable,
@@ -101,7 +101,7 @@ class Installations:
         return ids
 
     async def current(
-        self, team: str, clients: SlackClients, *, enterprise: str = ""
+        self, team: str, new_client: NewClient, *, enterprise: str = ""
     ) -> tuple[Workspace, str]:
         """A workspace, as in `enterprise` if given, and its current token.
 
@@ -112,29 +112,30 @@ class Installations:
         if install is None:
             raise CallRejected(f"The bot is not installed in the workspace {team}.", gone=True)
         if self._is_due(install):
-            install = await self._renewed(install.id, clients)
+            install = await self._renewed(install.id, new_client)
         return install.workspace(team), install.token
 
-    async def add(self, answer: Payload, clients: SlackClients) -> Installation:
-        """Store the answer of oauth.v2.access.
+    async def exchange(self, code: str, redirect: str, new_client: NewClient) -> Installation:
+        """Install with the code of Slack. Raises CallRejected or PlatformUnreachable.
 
-        Raises CallRejected for a workspace that may not install, and revokes its token.
+        A workspace that may not install is rejected, and its token revoked.
         """
+        answer = await self._access(new_client, code=code, redirect_uri=redirect)
         install = self._install_of(answer)
         allowed = set(self._config.allowed_workspaces)
         if not allowed & {install.id, install.enterprise}:
-            await self._release(install, clients)
+            await self._release(install, new_client)
             raise CallRejected(
                 f"The workspace {install.id} is not among allowed_workspaces in [adapters.slack]."
             )
-        install = await self._completed(install, clients)
+        install = await self._completed(install, new_client)
         await self._keep(install)
         return install
 
-    async def _completed(self, install: Installation, clients: SlackClients) -> Installation:
+    async def _completed(self, install: Installation, new_client: NewClient) -> Installation:
         """With what only auth.test tells, as far as it can be asked."""
         try:
-            about = await workspace_of_token(clients.new_client(install.token))
+            about = await workspace_of_token(new_client(install.token))
         except GatewayError as error:
             LOG.warning("nothing more is known of %s: %s", install.id, error)
             return install
@@ -185,7 +186,7 @@ class Installations:
     def _is_due(self, install: Installation) -> bool:
         return bool(install.refresh) and install.expires_at - self._clock() < RENEW_BEFORE
 
-    async def _renewed(self, ident: str, clients: SlackClients) -> Installation:
+    async def _renewed(self, ident: str, new_client: NewClient) -> Installation:
         """Renew a token; the new one is stored before it is used.
 
         The old refresh token is void then.
@@ -196,7 +197,7 @@ class Installations:
                 return install  # somebody else was faster
             try:
                 answer = await self._access(
-                    clients, grant_type="refresh_token", refresh_token=install.refresh
+                    new_client, grant_type="refresh_token", refresh_token=install.refresh
                 )
             except PlatformUnreachable as error:
                 if self._clock() < install.expires_at:
@@ -215,12 +216,7 @@ class Installations:
             LOG.info("the token of %s was renewed", ident)
             return install
 
-    async def exchange(self, code: str, redirect: str, clients: SlackClients) -> Installation:
-        """Install with the code of Slack. Raises CallRejected or PlatformUnreachable."""
-        answer = await self._access(clients, code=code, redirect_uri=redirect)
-        return await self.add(answer, clients)
-
-    async def _access(self, clients: SlackClients, **arguments: str) -> Payload:
+    async def _access(self, new_client: NewClient, **arguments: str) -> Payload:
         secret = self._config.client_secret
         assert secret is not None  # the config has it beside client_id
         data = {
@@ -231,7 +227,7 @@ class Installations:
         try:
             async with asyncio.timeout(SECONDS):
                 # The SDK's own method for this warns of what aiohttp will not have any more.
-                answer = await clients.new_client().api_call("oauth.v2.access", data=data)
+                answer = await new_client("").api_call("oauth.v2.access", data=data)
         except SlackApiError as error:
             why = code_of(error)
             if why in _DEAD:
@@ -241,10 +237,10 @@ class Installations:
             raise unreachable(error) from error
         return cast("Payload", answer.data)
 
-    async def _release(self, install: Installation, clients: SlackClients) -> None:
+    async def _release(self, install: Installation, new_client: NewClient) -> None:
         try:
             async with asyncio.timeout(SECONDS):
-                await clients.new_client(install.token).auth_revoke()
+                await new_client(install.token).auth_revoke()
         except UNREACHABLE as error:
             LOG.warning("a refused installation keeps its token (%s)", type(error).__name__)
 

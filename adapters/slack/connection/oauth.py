@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urljoin
 from aiohttp import web
 
 from adapters.slack.config import Config
-from adapters.slack.connection.installs import Installation, Installations
+from adapters.slack.connection.installs import Installations
 from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.manifest import Reach, scopes_of
 from gateway.base.http_port import Page
@@ -71,13 +71,11 @@ class OAuth:
         installs: Installations,
         clients: SlackClients,
         *,
-        installed: Callable[[Installation], None],
         groups: Callable[[], bool],
     ) -> None:
         self._config = config
         self._installs = installs
         self._clients = clients
-        self._installed = installed
         self._groups = groups
         assert config.client_secret is not None  # the config has it beside client_id
         self._states = States(config.client_secret.get_secret_value())
@@ -123,13 +121,13 @@ class OAuth:
             return _page(400, f"The app was not installed ({error[:60]}).")
         try:
             install = await self._installs.exchange(
-                request.query.get("code", ""), self._redirect, self._clients
+                request.query.get("code", ""), self._redirect, self._clients.new_client
             )
         except GatewayError as error:
             LOG.warning("an installation failed: %s", error)
             return _page(403, "The app was not installed. The operator's log says why.")
         LOG.info("installed in %s", install.id)
-        self._installed(install)
+        self._clients.add(install.workspace(install.id), install.token)
         return _page(200, f"The app is installed in {install.name or install.id}.")
 
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Protocol, Self, cast
+from typing import Any, Self, cast
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
@@ -19,6 +19,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
 from adapters.slack.config import Config
+from adapters.slack.connection.installs import Installations
 from adapters.slack.connection.workspace import (
     REQUEST_SECONDS,
     REVOKED,
@@ -104,19 +105,6 @@ _FINAL = frozenset(
 """Refusals of a read that hold until somebody changes something, with those of _GONE."""
 
 
-class InstallLookup(Protocol):
-    """Finds what serves a workspace in which others have installed the app."""
-
-    async def current(
-        self, team: str, clients: SlackClients, *, enterprise: str = ""
-    ) -> tuple[Workspace, str]:
-        """The workspace and its current token.
-
-        Raises CallRejected and PlatformUnreachable.
-        """
-        ...
-
-
 class SlackClients:
     """The clients of all workspaces, over one connection pool.
 
@@ -132,7 +120,7 @@ class SlackClients:
     def __init__(
         self,
         config: Config,
-        installs: InstallLookup | None = None,
+        installs: Installations | None = None,
         told: Callable[[float], None] | None = None,
         check_speaking: Callable[[], None] = lambda: None,
         introduce: Callable[[Collection[str]], None] = lambda _: None,
@@ -270,7 +258,9 @@ class SlackClients:
 
     async def _renew(self, team: str, enterprise: str) -> None:
         assert self._installs is not None
-        workspace, token = await self._installs.current(team, self, enterprise=enterprise)
+        workspace, token = await self._installs.current(
+            team, self.new_client, enterprise=enterprise
+        )
         known = self._clients.get(team)
         if known is None or known.token != token:
             self.add(workspace, token)

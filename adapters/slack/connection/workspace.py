@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -30,6 +31,8 @@ REVOKED = frozenset(
     }
 )
 """Errors of Slack after which a token is worth nothing."""
+NewClient: TypeAlias = Callable[[str], AsyncWebClient]
+"""Makes a client for a token, "" for none."""
 UNREACHABLE = (aiohttp.ClientError, SlackClientError, OSError, TimeoutError)
 """Errors of a call without an answer; a SlackApiError is an answer, and caught before."""
 
