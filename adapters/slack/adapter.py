@@ -24,7 +24,7 @@ from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.files import Files
-from adapters.slack.inbound.handler import InboundHandler, place_in
+from adapters.slack.inbound.handler import InboundHandler
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.missed_pages import Reading, SlackHistory
 from adapters.slack.inbound.read_rates import ReadRates
@@ -35,8 +35,7 @@ from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, SteadyClock, WallClock
 from gateway.base.describe import describe
 from gateway.base.http_port import Page
-from gateway.conversation import ConversationKey
-from gateway.errors import UNSTORED, GatewayError, causes
+from gateway.errors import GatewayError, causes
 from gateway.history import Redelivery
 from gateway.pacing.pacer import Pacer
 from gateway.surface import PlatformUnreachable
@@ -51,7 +50,6 @@ from the first try: https://docs.slack.dev/apis/events-api/ and
 https://github.com/vercel/chat/issues/666. After 380 s each of these tries was made, whatever they
 are counted from.
 """
-MINUTE = 60.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 
@@ -144,7 +142,6 @@ class _Service:
         self._config = config
         self._host = host
         self._clients = clients
-        self._surface = surface
         self._installs = installs
         self._group = group
         self._clock = clock
@@ -155,14 +152,19 @@ class _Service:
         drafts = Drafts(host, calls, history, clock=clock.time)
         files = Files(calls, config, lambda: host.policy.largest_file)
         self._fetching = AwaitedFiles(
-            host.files, config.account, files.fetch_awaited, self.start_task
+            host.files, config.account, files.fetch_awaited, self._start_task
         )
         replies = Replies(calls, config, drafts.commands, dead_ends)
         reading = Reading(host, rates, drafts, history, self._fetching, replies)
         self._backfill = SlackHistory(reading, clock).backfill
         self._pauses = self._backfill.pauses(REDELIVERY)
         self._handler = InboundHandler(
-            host, calls, config, drafts, self._backfill, self._fetching, replies, service=self
+            reading,
+            config,
+            self._backfill,
+            self._pauses,
+            self._start_task,
+            surface.note_title,
         )
         self._receive = Receiver(clients, self._handle, host.health.count_ignored).receive
         self._sockets = self._make_sockets()
@@ -235,38 +237,12 @@ class _Service:
     async def _handle(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
         try:
             return await self._handler.handle(body, me)
-        except UNSTORED:
-            # Of when it was written: this may have been Slack's last try.
-            self._pauses.failed(place_in(body, me)[1] or None)
-            raise
-        except TimeoutError:
-            # Slack waits no longer; whoever notes it may wait for the store.
-            self.start_task(self._note_lost(body, me), "slack lost")
-            raise
         except AuthError as error:
             if not self._fatal.done():
                 self._fatal.set_exception(error)
             raise
-        except GatewayError:
-            await self._note_lost(body, me)
-            raise
 
-    async def _note_lost(self, body: Payload, me: Workspace) -> None:
-        """Note a failed message as missed: Slack may give it up."""
-        place, at = place_in(body, me)
-        if not place.channel:
-            return
-        try:
-            await self._pauses.note_lost(place, at)
-        except GatewayError as error:
-            LOG.warning("a message that failed was not noted: %s", error)
-            self._pauses.failed(at)
-
-    async def offer(self, place: ConversationKey, at: float) -> None:
-        """Have a thread read from a time on, to offer an answer."""
-        await self._pauses.note_lost(place, at)
-
-    def start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""
         task = self._group.create_task(_log_errors(work, name), name=name)
         task.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
@@ -290,24 +266,6 @@ class _Service:
                 self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything
             if self._pauses.looks:
                 await _log_errors(self._fetching.look(), "slack files")
-
-    def note_title(self, key: ConversationKey, title: str) -> None:
-        """Note the title that somebody gave a thread in Slack."""
-        self._surface.note_title(key, title)
-
-    async def leave_out(self, team: str, since: float) -> None:
-        """Catch up after the minute for which Slack drops events."""
-        LOG.warning("too many events in %s: Slack drops a minute of them", team)
-        self._host.health.remark(self._config.account, f"too many events in {team}: it drops some")
-        await self._pauses.leave_out(since, since + MINUTE)
-
-    async def forget_workspace(self, team: str, why: str) -> None:
-        """Forget a workspace. Raises AuthError where nothing is left to serve."""
-        if self._installs is not None:
-            await self._installs.forget(team)
-        error = self._clients.mark_lost(team, why)
-        if isinstance(error, AuthError):
-            raise error
 
 
 async def _fail_with(fatal: asyncio.Future[None]) -> None:

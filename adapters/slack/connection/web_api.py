@@ -235,6 +235,14 @@ class SlackClients:
             return AuthError(f"Slack refused bot_token ({why}).")
         return CallRejected(f"Slack has revoked the bot's token for {team} ({why}).", gone=True)
 
+    async def forget(self, team: str, why: str) -> None:
+        """Forget a workspace. Raises AuthError where nothing is left to serve."""
+        if self._installs is not None:
+            await self._installs.forget(team)
+        error = self.mark_lost(team, why)
+        if isinstance(error, AuthError):
+            raise error
+
     def _is_lost(self, team: str) -> bool:
         """A token that was given since then counts anew."""
         return team in self._lost and self._lost[team] == self._clients[team].token

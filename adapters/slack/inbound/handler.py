@@ -8,21 +8,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
-from adapters.awaited_files import AwaitedFiles
+from adapters.awaited_files import TaskStarter
 from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, table_at, team_of, text_at, ts_at
-from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.history import Quoted
 from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.missed_cards import card_of
+from adapters.slack.inbound.missed_pages import Reading
 from adapters.slack.inbound.modals import Modals
 from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
@@ -38,13 +37,13 @@ from adapters.slack.inbound.parsed import (
     Uninstallation,
 )
 from adapters.slack.inbound.place_names import PlaceNames
-from adapters.slack.inbound.replies import Replies
+from adapters.slack.inbound.read_rates import MINUTE
 from adapters.slack.inbound.slash import NOT_STORED, Once, SlashCommands, not_here
-from gateway.adapter import AdapterHost
+from gateway.adapter import AuthError
 from gateway.client import Receipt
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import UNSTORED, GatewayError
-from gateway.history import Backfill
+from gateway.history import Backfill, Pauses
 from gateway.interactions import AnswerNow, Choice, Click, Command, Form, FormOpening, Rating
 from gateway.surface import CallRejected
 from gateway.visible import VisibleContent
@@ -78,17 +77,6 @@ def parse_payload(body: Payload, config: Config, me: Workspace) -> Inbound:
     if text_at(body, "command"):
         return parse_command(body, me, config.command)
     return parse_interaction(body, me)
-
-
-def _draft_of(found: Inbound) -> Draft | None:
-    """The draft of an action; None for events that nobody waits for."""
-    match found:
-        case Draft():
-            return found
-        case Acted(draft=draft):
-            return draft
-        case _:
-            return None
 
 
 def place_in(payload: Payload, me: Workspace) -> tuple[ConversationKey, float]:
@@ -130,62 +118,39 @@ class Mentions:
             self._accepted.popitem(last=False)
 
 
-class Service(Protocol):
-    """The running app."""
-
-    def start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Start a task that outlives a delivery, and own it."""
-        ...
-
-    async def forget_workspace(self, team: str, why: str) -> None:
-        """Forget a workspace that removed the bot.
-
-        Raises AuthError where no workspace is left to serve.
-        """
-        ...
-
-    def note_title(self, key: ConversationKey, title: str) -> None:
-        """Note the title that somebody gave a thread in Slack."""
-        ...
-
-    async def offer(self, place: ConversationKey, at: float) -> None:
-        """Have a thread read from a time on, to offer an answer."""
-        ...
-
-    async def leave_out(self, team: str, since: float) -> None:
-        """Catch up after the minute for which Slack drops events."""
-        ...
-
-
 class InboundHandler:
-    """Hands what was parsed to the gateway."""
+    """Hands what was parsed to the gateway.
+
+    `start_task` owns a task that outlives a delivery; `retitled` is told the title that somebody
+    gave a thread in Slack.
+    """
 
     def __init__(
         self,
-        host: AdapterHost,
-        calls: Calls,
+        reading: Reading,
         config: Config,
-        drafts: Drafts,
         backfill: Backfill,
-        fetching: AwaitedFiles,
-        replies: Replies,
-        service: Service,
+        pauses: Pauses,
+        start_task: TaskStarter,
+        retitled: Callable[[ConversationKey, str], None],
     ) -> None:
+        host, calls, drafts = reading.host, reading.rates.calls, reading.drafts
         self._host = host
         self._calls = calls
         self._config = config
         self._drafts = drafts
         self._backfill = backfill
-        self._fetching = fetching
-        self._service = service
-        self._start_task = service.start_task
-        self._replies = replies
+        self._pauses = pauses
+        self._fetching = reading.fetching
+        self._start_task = start_task
+        self._retitled = retitled
+        self._replies = reading.replies
         self._modals = Modals(host, calls, drafts)
         self._once = Once(host)
         self._slash = SlashCommands(host, calls, drafts, config.command, self._once)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._mentions = Mentions()
-        self._places = PlaceNames(host, calls, service.start_task)
+        self._places = PlaceNames(host, calls, start_task)
 
     async def handle(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
         """Hand a payload in; Slack's answer, None for a bare acknowledgement.
@@ -193,9 +158,36 @@ class InboundHandler:
         Raises GatewayError or TimeoutError if it was not accepted.
         """
         place, at = place_in(body, me)
+        try:
+            return await self._handle_once(body, me, f"{place}/{at}" if at else "")
+        except UNSTORED:
+            # Of when it was written: this may have been Slack's last try.
+            self._pauses.failed(at or None)
+            raise
+        except TimeoutError:
+            # Slack waits no longer; whoever notes it may wait for the store.
+            self._start_task(self._note_lost(place, at), "slack lost")
+            raise
+        except AuthError:
+            raise
+        except GatewayError:
+            await self._note_lost(place, at)
+            raise
+
+    async def _note_lost(self, place: ConversationKey, at: float) -> None:
+        """Note a failed message as missed: Slack may give it up."""
         if not at:
-            return await self._parse_and_handle(body, me, "")
-        async with self._mentions.claim(said := f"{place}/{at}") as is_new:
+            return
+        try:
+            await self._pauses.note_lost(place, at)
+        except GatewayError as error:
+            LOG.warning("a message that failed was not noted: %s", error)
+            self._pauses.failed(at)
+
+    async def _handle_once(self, body: Payload, me: Workspace, said: str) -> dict[str, Any] | None:
+        if not said:
+            return await self._parse_and_handle(body, me, said)
+        async with self._mentions.claim(said) as is_new:
             if is_new:
                 return await self._parse_and_handle(body, me, said)
             self._host.health.count_ignored("already taken")
@@ -220,8 +212,8 @@ class InboundHandler:
 
         Slack itself only marks the button, and delivers neither again.
         """
-        draft = _draft_of(found)
-        if draft is not None and draft.response_url:
+        draft = found.draft if isinstance(found, Acted) else found
+        if isinstance(draft, Draft) and draft.response_url:
             self._reply(draft, NOT_STORED if isinstance(error, UNSTORED) else NOT_TAKEN)
 
     async def _handle(self, found: Inbound) -> dict[str, Any] | None:
@@ -238,9 +230,12 @@ class InboundHandler:
             case Acted():
                 answer = await self._act(found)
             case Uninstallation(team=team, why=why):
-                await self._service.forget_workspace(team, why)
+                await self._calls.clients.forget(team, why)
             case DeliveryGap(team=team, since=since):
-                await self._service.leave_out(team, since)
+                LOG.warning("too many events in %s: Slack drops a minute of them", team)
+                told = f"too many events in {team}: it drops some"
+                self._host.health.remark(self._config.account, told)
+                await self._pauses.leave_out(since, since + MINUTE)
             case HomeVisit():
                 self._start_task(self._suggest_prompts(found), "slack prompts")
             case ReactionTrigger():
@@ -333,7 +328,7 @@ class InboundHandler:
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
         receipt = await self._host.accept(message)
         if receipt.outcome == "offered":
-            await self._service.offer(message.key, message.at)
+            await self._pauses.note_lost(message.key, message.at)
         if receipt.thread:
             self._places.note(message)
         if message.awaited:
@@ -404,7 +399,7 @@ class InboundHandler:
         self._reply(draft, NOTED)
 
     async def _handle_title(self, retitled: TitleChange) -> None:
-        self._service.note_title(retitled.draft.message.key, retitled.title)
+        self._retitled(retitled.draft.message.key, retitled.title)
         message = await self._drafts.with_author(retitled.draft)
         thread = await self._host.conversations.thread_at(message.key)
         if thread is None or thread.title == retitled.title:
