@@ -113,9 +113,10 @@ NO_REFUSALS: dict[str, set[str]] = {
     "discord/outbound/webhooks.py": {"_sent"},
     "pacing/bucket.py": {"_is_busy"},
     "pacing/limits.py": {"_before", "_growing", "_last"},
+    "slack/connection/oauth.py": {"_clients"},
     "slack/connection/socket_mode.py": {"_own", "_ws", "counted", "reason"},
     "slack/connection/web_api.py": {"_session"},
-    "slack/inbound/handler.py": {"_accepted"},
+    "slack/inbound/handler.py": {"_accepted", "clients"},
     "slack/outbound/message_streams.py": {"_messages", "channel", "marked", "ts"},
     "slack/outbound/thread_status.py": {"_locks", "_wake"},
 }

@@ -43,10 +43,6 @@ ROWS = {
         "adapters/discord/connection/shard_session.py",
         "DiscordClient",
     ): "discord.py: Discord's own socket",
-    (
-        "adapters/slack/connection/socket_mode.py",
-        "SocketModeClient",
-    ): "use_proxy gives it a session",
     # Protocols.
     ("teams/tools/mcp/_sdk.py", "ClientSession"): "mcp's, over a transport of ours",
     (
