@@ -93,7 +93,10 @@ async def _unknown_people(calls: Calls, routes: Sequence[Route]) -> list[str]:
 
 
 async def _find(calls: Calls, team: str, method: str, **arguments: str) -> Payload | None:
-    """Slack's answer; None where there is no such thing, an empty one where it can't say."""
+    """Slack's answer; None for nobody or nothing.
+
+    It is empty where Slack can't say.
+    """
     for _ in range(TRIES):
         try:
             return await calls.read(team, method, **arguments)

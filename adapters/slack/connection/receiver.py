@@ -1,4 +1,4 @@
-"""Payloads of Slack, whatever the way: each is handed in for the bot in its workspace.
+"""Receipt of payloads, each for the bot in its workspace.
 
 `receive` returns once what arrived is safely stored, and only then does Slack get its
 acknowledgement.
@@ -63,7 +63,7 @@ class Receiver:
         return None
 
     async def _me(self, body: Payload) -> Workspace | None:
-        """The bot in the workspace of a payload; None where it is not.
+        """The bot in the workspace of a payload, if it is there.
 
         The token may be that of the workspace's organisation.
         """

@@ -101,7 +101,7 @@ class _Socket:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _next(self, ws: aiohttp.ClientWebSocketResponse) -> Payload | None:
-        """What Slack sends next; None once the connection is over."""
+        """The next frame; None once the connection is over."""
         while True:
             frame = await ws.receive()
             match frame.type:
@@ -162,9 +162,9 @@ class _Socket:
 
 
 class Sockets:
-    """The connections of one app, whose payloads `receive` takes, to an `address` each.
+    """The connections of one app, each to an `address`.
 
-    `heard` is called at each frame; `connected` when the first connection is up after there was
+    `receive` takes their payloads. `heard` is called at each frame; `connected` when the first connection is up after there was
     none. `changed` is told whether there is one.
     """
 
