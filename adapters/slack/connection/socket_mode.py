@@ -164,8 +164,8 @@ class _Socket:
 class Sockets:
     """The connections of one app, each to an `address`.
 
-    `receive` takes their payloads. `heard` is called at each frame; `connected` when the first connection is up after there was
-    none. `changed` is told whether there is one.
+    `receive` takes their payloads. `heard` is called at each frame; `connected` when the first
+    connection is up after there was none. `changed` is told whether there is one.
     """
 
     def __init__(
