@@ -107,7 +107,7 @@ def _unpacked(body: bytes, packed: str) -> bytes | None:
 
 
 def _payload(body: bytes, kind: str) -> Payload | None:
-    """The payload of JSON or of a form, which may hold JSON; None for what is none."""
+    """The payload of JSON or a form; None for what is none."""
     text = body.decode("utf-8", errors="replace")
     try:
         if kind == "application/x-www-form-urlencoded":
