@@ -82,8 +82,8 @@ class MessageEdit:
 class MessageWithdrawal:
     """The message deleted on its platform is withdrawn if it still waits.
 
-    If the team works on it, the thread is offered to stop. `anybody`: also if it is not the same
-    author's.
+    If the team works on it, its turn is stopped where its author is alone; elsewhere the thread is
+    offered to stop. `anybody`: also if it is not the same author's.
     """
 
     anybody: bool

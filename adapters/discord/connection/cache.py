@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from discord.enums import ChannelType
@@ -32,10 +31,10 @@ class Cache:
         self._shards = shards
         self._user = user
         self._rest = rest
-        self._asked = BoundedCache[tuple[float, str]](1_000)
-        """When a server was asked for, and the bot's own role there."""
+        self._asked = BoundedCache[str](1_000)
+        """The bot's own role in servers that were asked for."""
         self._roles = BoundedCache[str](20_000)
-        self._joined: tuple[float, Sequence[str]] = (0.0, ())
+        self._joined = BoundedCache[Sequence[str]](1)
 
     def _guild(self, guild: str) -> Any:
         """The server as a connection has told of it."""
@@ -54,12 +53,12 @@ class Cache:
         told = [str(guild.id) for client in shards.clients for guild in client.guilds]
         if shards.tells_all:
             return told
-        at, joined = self._joined
-        if not joined or monotonic() - at > KNOWN_SECONDS:
+        joined = self._joined.get("", KNOWN_SECONDS)
+        if not joined:
             query = {"limit": str(MOST_SERVERS)}
             found = await self._rest.call("GET", "/users/@me/guilds", query=query)
             joined = [str(each["id"]) for each in found]
-            self._joined = monotonic(), joined
+            self._joined.put("", joined)
         return dict.fromkeys([*joined, *told])
 
     async def learn(self, guild: str) -> Sequence[Channel]:
@@ -67,8 +66,7 @@ class Cache:
 
         Its channels, if they are new. Raises the errors of calls.
         """
-        asked = self._asked.get(guild)
-        fresh = asked is not None and monotonic() - asked[0] < KNOWN_SECONDS
+        fresh = self._asked.get(guild, KNOWN_SECONDS) is not None
         if not guild or fresh or self._guild(guild) is not None:
             return ()
         found: Payload = await self._rest.call("GET", f"/guilds/{guild}")
@@ -78,16 +76,15 @@ class Cache:
             self._roles.put(str(role["id"]), str(role["name"]))
             if str((role.get("tags") or {}).get("bot_id", "")) == self._user:
                 own = str(role["id"])
-        self._asked.put(guild, (monotonic(), own))
+        self._asked.put(guild, own)
         return [parse_channel(each, guild) for each in channels]
 
     def me_in(self, me: BotIdentity, guild: str) -> BotIdentity:
         """The bot with its own role in a server, if any."""
-        own = ""
         if (found := self._guild(guild)) is not None:
             own = str(found.self_role.id) if found.self_role else ""
-        elif (asked := self._asked.get(guild)) is not None:
-            own = asked[1]
+        else:
+            own = self._asked.get(guild)
         return replace(me, roles=frozenset({own})) if own else me
 
     def channel(self, channel: str) -> Channel | None:

@@ -22,8 +22,12 @@ LOOK_AGAIN = 1.0
 LONGEST_WAIT = 60.0
 COUNT_SECONDS = 600.0
 """Seconds between two looks at the sessions that are left."""
+DAY = 86_400.0
+"""Seconds until there are more, where none has begun yet."""
 LEFT = "sessions left"
-"""Mark of the sessions that are left by what this store's nodes have begun, and until when."""
+"""Mark of the sessions that are left by what this store's nodes have begun, until when that holds,
+and when they have begun the last.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +71,23 @@ class IdentifyGate:
     async def _compare(self, limit: SessionLimit, begins: int = 0) -> None:
         """Compare the sessions left with those that nodes have left.
 
-        The limit was asked for before: what a node begins meanwhile is no stranger's. Of a bot that
-        begins several at a time nothing is known.
+        The limit was asked for before: what nodes begin meanwhile, or have not quite begun, is no
+        stranger's. Of a bot that begins several at a time nothing is known.
         """
         account, now = self._rest.account, self._clock.time()
         if limit.concurrency > 1 or not limit.reset:
             return
         try:
             mark = (await self._host.marks.read(account, LEFT)).get(LEFT, "0 0")
-            left, until = map(float, mark.split())
-            ends = now + limit.reset
-            found = max(0, int(left) - limit.remaining) if now < until else 0
+            left, until, *last = map(float, mark.split())
+            known, begun = now < until, sum(last)
+            found = max(0, int(left) - limit.remaining) if known else 0
             self._host.health.note_strangers(account, found)
-            await self._host.marks.keep(account, LEFT, f"{limit.remaining - begins} {ends:.0f}")
+            recent = known and now - begun < COUNT_SECONDS / 2
+            now_left = min(int(left), limit.remaining) if recent else limit.remaining
+            begun = now if begins else begun
+            kept = f"{now_left - begins} {now + limit.reset:.0f} {begun:.0f}"
+            await self._host.marks.keep(account, LEFT, kept)
         except GatewayError as error:
             LOG.info("the sessions that are left were not compared: %s", error)
 
@@ -90,7 +98,7 @@ class IdentifyGate:
             return SessionLimit(
                 max(int(found["max_concurrency"]), 1),
                 int(found["remaining"]),
-                float(found["reset_after"]) / 1000,
+                float(found["reset_after"]) / 1000 or DAY,
             )
         except AuthError:
             raise

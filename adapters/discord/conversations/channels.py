@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
@@ -20,29 +19,26 @@ class Channels:
     def __init__(self, rest: Rest, cached: Callable[[str], Channel | None]) -> None:
         self._rest = rest
         self._cached = cached
-        self._known = BoundedCache[tuple[float, Channel]](10_000)
+        self._known = BoundedCache[Channel](10_000)
 
     async def get(self, channel: str) -> Channel:
         """A channel. Raises what a call raises."""
         if cached := self._cached(channel):
             return cached
-        known = self._known.get(channel)
-        if known is not None and monotonic() - known[0] < KNOWN_SECONDS:
-            return known[1]
+        if known := self._known.get(channel, KNOWN_SECONDS):
+            return known
         found = parse_channel(await self._rest.call("GET", f"/channels/{channel}"))
         self.learn(found)
         return found
 
     def learn(self, channel: Channel) -> None:
         """Note a channel that an event tells of."""
-        self._known.put(channel.id, (monotonic(), channel))
+        self._known.put(channel.id, channel)
 
     def name(self, channel: str) -> str:
         """Its name as far as it is known already."""
-        if cached := self._cached(channel):
-            return cached.name
-        known = self._known.get(channel)
-        return known[1].name if known else ""
+        known = self._cached(channel) or self._known.get(channel)
+        return known.name if known else ""
 
 
 async def find_conversation(

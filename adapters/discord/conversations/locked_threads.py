@@ -8,7 +8,7 @@ A node that does not hear all events believes what it knows for some seconds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
+from math import inf
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
@@ -28,16 +28,16 @@ class LockedThreads:
     def __init__(self, rest: Rest, hears_all: Callable[[], bool]) -> None:
         self._rest = rest
         self._hears_all = hears_all
-        self._known = BoundedCache[tuple[float, bool]](10_000)
+        self._known = BoundedCache[bool](10_000)
 
     def learn(self, channel: Payload) -> None:
         """Note a channel that Discord tells of, if it is a thread."""
         if channel.get("type") in THREADS:
-            self._known.put(str(channel["id"]), (monotonic(), is_locked(channel)))
+            self._known.put(str(channel["id"]), is_locked(channel))
 
     def forget(self) -> None:
         """Forget all threads: events of them may have been missed."""
-        self._known = BoundedCache[tuple[float, bool]](10_000)
+        self._known = BoundedCache[bool](10_000)
 
     async def check_again(self, thread: str) -> None:
         """Check what Discord says now, whatever was known."""
@@ -56,11 +56,7 @@ class LockedThreads:
             raise CallRejected(LOCKED, gone=True, obstacle="locked")
 
     def _believed(self, thread: str) -> bool | None:
-        known = self._known.get(thread)
-        if known is None:
-            return None
-        at, locked = known
-        return locked if self._hears_all() or monotonic() - at < BELIEVED_SECONDS else None
+        return self._known.get(thread, inf if self._hears_all() else BELIEVED_SECONDS)
 
 
 def is_locked(channel: Payload) -> bool:

@@ -14,7 +14,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from time import monotonic
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -102,8 +101,8 @@ class MessageTargets:
         self._known = BoundedCache[MessageTarget](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
-        self._unknown = BoundedCache[float](10_000)
-        """Threads of which the store knew nothing, and when that was."""
+        self._unknown = BoundedCache[bool](10_000)
+        """Threads of which the store knew nothing."""
         self.direct: dict[str, str] = {}
         """Direct channels in which somebody has written, with the thread that they have last."""
         self._openings = BoundedCache[ThreadOpening](1_000)
@@ -128,14 +127,12 @@ class MessageTargets:
 
         Raises GatewayError.
         """
-        asked = self._unknown.get(thread)
-        fresh = asked is not None and monotonic() - asked < UNKNOWN_SECONDS
-        if fresh or self.root_of(thread) != thread:
+        if self._unknown.get(thread, UNKNOWN_SECONDS) or self.root_of(thread) != thread:
             return
         if mark := await self._mark(f"{ROOT}:{thread}"):
             self._load(mark, thread)
         else:
-            self._unknown.put(thread, monotonic())
+            self._unknown.put(thread, True)
 
     async def _look_up_target(self, key: ConversationKey) -> None:
         """Know the place of a conversation that another node may have opened."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from time import monotonic
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.config import PLATFORM
@@ -40,7 +39,7 @@ class AuthorLookup:
         self._rest = rest
         self._guilds = guilds
         self._named = named
-        self._known = BoundedCache[tuple[float, Sender | None]](10_000)
+        self._known = BoundedCache[tuple[Sender | None]](10_000)
 
     async def author(self, sender: Sender, guild: str) -> Author:
         """The sender, as they are in this guild; "" for direct messages.
@@ -76,9 +75,8 @@ class AuthorLookup:
 
     async def _member(self, guild: str, user: str) -> Sender | None:
         key = f"{guild}/{user}"
-        known = self._known.get(key)
-        if known is not None and monotonic() - known[0] < KNOWN_SECONDS:
-            return known[1]
+        if known := self._known.get(key, KNOWN_SECONDS):
+            return known[0]
         try:
             found = await self._rest.call("GET", f"/guilds/{guild}/members/{user}")
         except ApiError as error:
@@ -87,7 +85,7 @@ class AuthorLookup:
             member = None
         else:
             member = parse_sender(found["user"], found)
-        self._known.put(key, (monotonic(), member))
+        self._known.put(key, (member,))
         return member
 
 

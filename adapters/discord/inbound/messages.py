@@ -7,8 +7,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from math import inf
-from time import monotonic
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import CONTENT, Message, clip
@@ -52,8 +50,8 @@ class MessageHandler:
         self._context = context
         self.contents = Contents(host, context)
         """The contents of messages."""
-        self._refused_at = BoundedCache[float](1_000)
-        self._participates = BoundedCache[float](10_000)  # or when it did not; inf: it does
+        self._refused = BoundedCache[bool](1_000)
+        self._participates = BoundedCache[bool](10_000)
         self._places = KnownPlaces(host)
 
     async def handle(self, parsed: ParsedMessage, me: BotIdentity) -> Receipt | None:
@@ -172,7 +170,7 @@ class MessageHandler:
 
     async def _note_receipt(self, message: InboundMessage, receipt: Receipt) -> None:
         if receipt.thread:
-            self._participates.put(str(message.key), inf)
+            self._participates.put(str(message.key), True)
             if message.direct:
                 await self._context.targets.keep_direct(message.key, receipt.thread)
             await self._places.tell(message.key, self._place(message))
@@ -265,14 +263,15 @@ class MessageHandler:
         if parsed.answers or not in_thread:
             return bool(parsed.answers)
         name = str(key)
-        if monotonic() - (self._participates.get(name) or 0.0) > UNKNOWN_SECONDS:
+        known = self._participates.get(name)
+        if not known and self._participates.get(name, UNKNOWN_SECONDS) is None:
             known = await self._host.conversations.thread_at(key) is not None
             if not known and (await self._context.channels.get(parsed.channel)).owner == me.user:
                 limit, made = await self._host.conversations.history_limit(key), parsed.channel
                 known = limit.allows(order_key(made), sent_at(made))
-            at = inf if known else monotonic()
-            self._participates.put(name, max(at, self._participates.get(name) or at))
-        return self._participates.get(name) == inf
+            known = known or bool(self._participates.get(name))
+            self._participates.put(name, known)
+        return bool(known)
 
     async def _build_message(
         self, parsed: ParsedMessage, key: ConversationKey, author: Author, me: BotIdentity
@@ -369,10 +368,10 @@ class MessageHandler:
 
         There, each message begins anew.
         """
-        where, now = f"{parsed.channel}/{parsed.sender.id}", monotonic()
-        if now - (self._refused_at.get(where) or -TELL_AGAIN) < TELL_AGAIN:
-            return True
-        self._refused_at.put(where, now)
+        where = f"{parsed.channel}/{parsed.sender.id}"
+        if refused := self._refused.get(where, TELL_AGAIN):
+            return refused
+        self._refused.put(where, True)
         return False
 
     async def _reply(

@@ -32,7 +32,7 @@ from adapters.discord.conversations.threads import (
 )
 from adapters.discord.outbound.payloads import render_part, room_of, user_ids
 from adapters.discord.outbound.tables import render_tables
-from adapters.discord.outbound.webhooks import Webhooks
+from adapters.discord.outbound.webhooks import LOST, Webhooks
 from adapters.discord.read_message import read_message
 from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
@@ -182,8 +182,10 @@ class DiscordSurface:
             if named:
                 path = f"/channels/{target.channel}/messages/{message}"
                 await self._rest.call("PATCH", path, json=body, rank=rank, caller=Caller.at(place))
-            elif not await self._edit_hook(place, target, message, body, rank):
-                raise MessageGone("The webhook that wrote it is gone.")
+            elif self._webhooks is None:
+                raise MessageGone(LOST)
+            else:
+                await self._webhooks.edit(place, target, message, body, rank)
 
         try:
             await self._in_place(place, edit)
@@ -351,19 +353,12 @@ class DiscordSurface:
         await self._targets.locked.check_again(target.channel)
         await self._rest.call("PATCH", f"/channels/{target.channel}", json={"archived": False})
 
-    async def _edit_hook(
-        self, place: Place, target: MessageTarget, message: str, body: dict[str, Any], rank: Rank
-    ) -> bool:
-        hooks = self._webhooks
-        return hooks is not None and await hooks.edit(place, target, message, body, rank)
-
     async def _post(self, place: Place, target: MessageTarget, part: Part) -> str:
         agent = part.content.agent if isinstance(part.content, Speech | Document) else ""
-        if self._webhooks and agent and not target.reply_to:
-            hook = await self._webhooks.find_hook(place.key)
-            if hook is not None:
-                message = render_part(self._as_it_grows(part), named=False)
-                return await self._webhooks.post(hook, place, target, part.key, agent, message)
+        hooks = self._webhooks if agent and not target.reply_to else None
+        if hooks is not None and await hooks.find_hook(place.key) is not None:
+            message = render_part(self._as_it_grows(part), named=False)
+            return await hooks.post(place, target, part.key, agent, message)
         message = render_part(self._as_it_grows(part))
         body = message.body(nonce=part.key, below=target.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import Message
-from adapters.discord.connection.rest import ApiError, Rest, Upload
+from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.conversations.threads import MessageTarget
 from adapters.discord.read_message import read_message
 from adapters.tolerated import tolerated
 from gateway.conversation import ConversationKey
 from gateway.pacing.limits import Caller, Rank
 from gateway.render.sanitize import label
-from gateway.surface import Place, PlatformUnreachable
+from gateway.surface import MessageGone, Place, PlatformUnreachable
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -41,6 +42,8 @@ seconds until it is asked again. Any other one is that of its call.
 GONE_SECONDS = 60.0
 """The same where webhooks disappear as soon as they are made."""
 CUT_OFF = "-# The message above can't be edited any more. Its full text follows."
+
+LOST = "The webhook that wrote it is gone."
 
 UNKNOWN_WEBHOOK = 10015
 MADE_BY_APPLICATION = 1
@@ -94,102 +97,69 @@ class Webhooks:
         return hook
 
     async def post(
-        self,
-        hook: Hook,
-        place: Place,
-        target: MessageTarget,
-        part: str,
-        agent: str,
-        message: Message,
+        self, place: Place, target: MessageTarget, part: str, agent: str, message: Message
     ) -> str:
         """Write as an agent; the id.
 
         Raises PlatformUnreachable where no webhook can: the bot is to.
         """
-        name = user_name(agent)
+        name, channel = user_name(agent), place.key.channel
         self._sent.put(part, (name, message.content, tuple(file.name for file in message.files)))
         body = {**message.body(), "username": name}
         del body["components"]
-        posted = await self._write(hook, place, target, body, message.files)
-        if posted is None and (replacement := await self.find_hook(place.key)) is not None:
-            hook = replacement
-            posted = await self._write(hook, place, target, body, message.files)
-        if posted is None:
-            self._refused.put(place.key.channel, monotonic() + GONE_SECONDS)
-            raise PlatformUnreachable("The webhook is gone.")
-        return f"{hook.id}/{posted['id']}"
+        for _ in range(2):  # one that is gone is replaced
+            if (hook := await self.find_hook(place.key)) is None:
+                break
+            with self._noticing_loss(channel):
+                posted: Mapping[str, Any] = await self._rest.call(
+                    "POST",
+                    hook.path,
+                    json=body,
+                    query={"wait": "true", **_thread(target)},
+                    files=message.files,
+                    rank=Rank.POST,
+                    caller=Caller.at(place),
+                )
+                return f"{hook.id}/{posted['id']}"
+        self._refused.put(channel, monotonic() + GONE_SECONDS)
+        raise PlatformUnreachable("The webhook is gone.")
 
-    async def _write(
-        self,
-        hook: Hook,
-        place: Place,
-        target: MessageTarget,
-        body: dict[str, Any],
-        files: Sequence[Upload],
-    ) -> Mapping[str, Any] | None:
-        """The posted message; None if the webhook is gone."""
-        query = {"wait": "true", **_thread(target)}
+    @contextmanager
+    def _noticing_loss(self, channel: str) -> Generator[None]:
+        """Forget a channel's webhook if a call says that it is gone."""
         try:
-            return await self._rest.call(
-                "POST",
-                hook.path,
-                json=body,
-                query=query,
-                files=files,
-                rank=Rank.POST,
-                caller=Caller.at(place),
-            )
+            yield
         except ApiError as error:
             if error.code != UNKNOWN_WEBHOOK:
                 raise
-            self._known.forget(place.key.channel)
-            return None
+            self._known.forget(channel)
 
     async def edit(
-        self,
-        place: Place,
-        target: MessageTarget,
-        message: str,
-        body: dict[str, Any],
-        rank: Rank,
-    ) -> bool:
-        """Edit a message; False, with a notice, if its webhook is gone."""
-        hook, _, number = message.partition("/")
-        current = await self.find_hook(place.key)
-        if current is not None and current.id == hook:
-            kept = {name: value for name, value in body.items() if name != "components"}
-            path = f"{current.path}/messages/{number}"
-            try:
+        self, place: Place, target: MessageTarget, message: str, body: dict[str, Any], rank: Rank
+    ) -> None:
+        """Edit a message; raise MessageGone, with a notice, without its webhook."""
+        kept = {name: value for name, value in body.items() if name != "components"}
+        if path := await self._path(place.key, message):
+            with self._noticing_loss(place.key.channel):
+                query, caller = _thread(target), Caller.at(place)
                 await self._rest.call(
-                    "PATCH",
-                    path,
-                    json=kept,
-                    query=_thread(target),
-                    rank=rank,
-                    caller=Caller.at(place),
+                    "PATCH", path, json=kept, query=query, rank=rank, caller=caller
                 )
-            except ApiError as error:
-                if error.code != UNKNOWN_WEBHOOK:
-                    raise
-                self._known.forget(place.key.channel)
-            else:
-                return True
-        await self._post_cut_off(target, number)
-        return False
+                return
+        await self._post_cut_off(target, message.partition("/")[2])
+        raise MessageGone(LOST)
 
     async def remove(self, key: ConversationKey, target: MessageTarget, message: str) -> None:
         """Remove a message. One whose webhook is gone stays as it is."""
+        if path := await self._path(key, message):
+            with self._noticing_loss(key.channel):
+                await self._rest.call("DELETE", path, query=_thread(target), rank=Rank.URGENT)
+
+    async def _path(self, key: ConversationKey, message: str) -> str:
+        """Where a message is changed, "" if its webhook is gone."""
         hook, _, number = message.partition("/")
         current = await self.find_hook(key)
-        if current is None or current.id != hook:
-            return
-        path = f"{current.path}/messages/{number}"
-        try:
-            await self._rest.call("DELETE", path, query=_thread(target), rank=Rank.URGENT)
-        except ApiError as error:
-            if error.code != UNKNOWN_WEBHOOK:
-                raise
-            self._known.forget(key.channel)
+        return f"{current.path}/messages/{number}" if current and current.id == hook else ""
 
     async def _post_cut_off(self, target: MessageTarget, number: str) -> None:
         """Post a notice that an older message lacks the agent's final text."""

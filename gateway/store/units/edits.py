@@ -127,6 +127,7 @@ def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMess
         acceptance.message = replace(acceptance.message, author=author)
     inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
     events: tuple[SessionEvent, ...] = ()
+    stop = ""
     targets.forget_edits(acceptance.connection, target.inbox)
     number, outcome = str(target.inbox), "waiting" if target.waits else "its turn had begun"
     where = {"thread": target.thread, "object": number, "outcome": outcome, "person": by}
@@ -134,10 +135,14 @@ def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMess
     taken = queue.withdraw(acceptance.connection, acceptance.now, target.thread, target.inbox)
     if taken is not None:
         events = tuple(taken[1])
+    elif target.is_worked_on and targets.is_only_concern(acceptance.connection, target):
+        stop = acceptance.request_stop(target.thread, targets.GONE)
     elif target.is_worked_on:
         offer = acceptance.rulebook.offer(MessageMissed(event="deleted", inbox=target.inbox))
         events = targets.make_offer(acceptance.connection, target, offer, acceptance.now)
-    return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
+    return acceptance.accepted(
+        inbox, target.thread, "merged", events=events, wake=bool(stop), stop=stop
+    )
 
 
 def _target(acceptance: Acceptance, *, anybody: bool) -> targets.Target | None:

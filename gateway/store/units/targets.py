@@ -21,6 +21,8 @@ HAS_ID = (
     " AND kind <> 'command' AND kind <> 'edit' AND thread IS NOT NULL"
 )
 """Condition that a message has this number of its platform."""
+GONE = "its message was deleted"
+"""Reason of a turn that ends with its message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,16 @@ def find_target(connection: Connection, message: InboundMessage) -> Target | Non
         turn=row["turn"] or "",
         status=row["status"],
     )
+
+
+def is_only_concern(connection: Connection, target: Target) -> bool:
+    """True if its author is alone, and its turn about nothing else."""
+    others = (
+        "SELECT 1 FROM inbox WHERE thread = :thread AND id <> :inbox AND outcome <> 'refused'"
+        " AND kind <> 'edit' AND (author <> :author OR turn = :turn AND kind = 'message') LIMIT 1"
+    )
+    own = {"inbox": target.inbox, "author": target.author}
+    return not connection.fetch(others, {**own, "thread": target.thread, "turn": target.turn})
 
 
 def _same_channel(row: Row, key: ConversationKey) -> bool:

@@ -13,6 +13,7 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway
+from gateway.registry import ToolRule
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import Door, ScriptedTeams, calls, ends, model, of, solo, until
 
@@ -23,21 +24,22 @@ FILE = Attachment(name="a.txt", media_type="text/plain", data=b"one")
 
 
 class Everybody(Access):
-    def __init__(self) -> None:
+    def __init__(self, mode) -> None:
         super().__init__([BOSS.id])
+        self.mode = mode
 
     def judge(self, message):
-        return Admission()
+        return Admission(mode=self.mode)
 
 
 class Platform:
     """People of a platform with numbered messages, and a waiting team."""
 
-    def __init__(self, folder, *answers) -> None:
+    def __init__(self, folder, *answers, mode="queue") -> None:
         self.door = Door()
         self.client = model(calls("wait"), *answers)
         self.teams = ScriptedTeams(lambda: solo(self.client, tools=[self.wait]))
-        self.gateway = Gateway(new_store(folder), self.teams, access=Everybody())
+        self.gateway = Gateway(new_store(folder), self.teams, access=Everybody(mode))
         self.person = self.gateway
         self._edits = 0
 
@@ -299,6 +301,7 @@ async def test_deleting_what_the_team_works_on_is_told_and_what_it_is_done_with_
     async with Platform(tmp_path, "one") as platform:
         thread = (await platform.say("1", "a")).thread
         await platform.door.reached.wait()
+        await platform.type("/status", BOB)
         assert (await platform.delete("1")).outcome == "merged"
         platform.door.open()
         events = await platform.events(thread, 1)
@@ -307,6 +310,52 @@ async def test_deleting_what_the_team_works_on_is_told_and_what_it_is_done_with_
         after = (await platform.person.thread(thread)).last_seq
     assert [(event.command, event.label) for event in of(Notice, events)] == [("/stop", "Stop")]
     assert before == after
+
+
+async def test_deleting_one_of_two_messages_that_the_team_works_on_is_told(tmp_path):
+    async with Platform(tmp_path, calls("wait"), "one", mode="steer") as platform:
+        thread = (await platform.say("1", "a")).thread
+        await platform.door.reached.wait()
+        await platform.say("2", "b")
+        first, platform.door = platform.door, Door()
+        first.open()
+        await platform.door.reached.wait()
+        await platform.delete("1")
+        platform.door.open()
+        events = await platform.events(thread, 1)
+    assert "b" in str(platform.told())
+    assert [event.command for event in of(Notice, events)] == ["/stop"]
+    assert [event.outcome for event in of(TurnFinished, events)] == ["done"]
+
+
+@pytest.mark.parametrize("author", [ANN, BOSS, NOBODY], ids=["author", "operator", "unknown"])
+async def test_a_question_deleted_during_its_answer_ends_that_where_nobody_else_takes_part(
+    tmp_path, author
+):
+    async with Platform(tmp_path, "one", "two", "three") as platform:
+        first = await platform.say("1", "a")
+        await platform.door.reached.wait()
+        await platform.say("2", "b")
+        await platform.edit("1", "a, rather")
+        deleted = await platform.delete("1", author)
+        events = await platform.events(first.thread, 1)
+        platform.door.open()
+        events += await until(platform.person, first.thread, ends, after=events[-1].seq)
+    ended = of(TurnFinished, events)
+    assert deleted.outcome == "merged"
+    assert (ended[0].outcome, ended[0].reason) == ("stopped", "its message was deleted")
+    assert ended[-1].outcome == "done"
+    assert "/stop" not in [event.command for event in of(Notice, events)]
+
+
+async def test_a_question_deleted_while_the_team_asks_ends_its_turn(tmp_path):
+    async with Platform(tmp_path, "never") as platform:
+        platform.teams.rule_of_others = ToolRule(action="ask")
+        thread = (await platform.say("1", "a")).thread
+        await until(platform.person, thread, ends)
+        await platform.delete("1", NOBODY)
+        events = await platform.events(thread, 2)
+    assert [event.outcome for event in of(TurnFinished, events)] == ["waiting", "stopped"]
 
 
 async def test_what_was_edited_since_or_deleted_is_not_kept(tmp_path):

@@ -214,3 +214,24 @@ async def test_sessions_that_no_node_has_begun_are_noticed(
     gates.clock.advance(identify_gate.COUNT_SECONDS)
     await discord.until(lambda: gates.hosts[1].strangers[-1:] == [0])
     watching.cancel()
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+async def test_shards_that_wait_together_are_no_strangers(
+    gates: Gates, discord: DiscordSimulator, nodes: int
+) -> None:
+    """Each has asked for the limit before an earlier one begins."""
+    starts, shards = discord.gateway.starts, 4
+    watching, told = gates.watch(0), gates.hosts[0].strangers
+    for shard in range(shards):
+        gates.ask(shard % nodes, shard)
+    for begun in range(1, shards + 1):
+        await gates.let(discord, begun)
+        discord.advance(6)
+        assert starts.admit(0)
+    assert len(discord.calls("GET", "/gateway/bot")) == shards
+    before = len(told)
+    gates.clock.advance(identify_gate.COUNT_SECONDS)
+    await discord.until(lambda: len(told) > before)
+    watching.cancel()
+    assert {found for host in gates.hosts for found in host.strangers} == {0}

@@ -237,6 +237,30 @@ async def test_an_edit_and_a_deletion_reach_what_still_waits(
     assert len(model.requests) == 2
 
 
+@pytest.mark.parametrize("others", [False, True])
+async def test_a_question_deleted_during_its_answer_ends_that_or_offers_to(
+    discord: DiscordSimulator, tmp_path: Path, others: bool
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel(["It ", asyncio.Event(), "is."])
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.mentions(general, "what is it?")
+        await model.asked()
+        await discord.until(lambda: asked.thread)
+        thread = thread_of(asked)
+        if others:
+            await discord.person("bob").says(thread, "!status")
+            await wait_accepted(gateway, 2)
+        await alice.deletes(asked)
+        if others:
+            await discord.until(lambda: "works on was deleted" in str(bot_texts(discord, thread)))
+            offer = bot_messages(discord, thread)[-1]
+            await discord.answered(await alice.clicks(offer, "Stop"))
+        told = "Stopped." if others else "Stopped: its message was deleted."
+        await discord.until(lambda: told in str(bot_texts(discord, thread)))
+        await wait_delivered(gateway)
+
+
 async def test_an_edit_fetches_no_file_again(discord: DiscordSimulator, tmp_path: Path) -> None:
     alice, go_on = discord.person("alice"), asyncio.Event()
     model = ScriptedModel(["One ", go_on, "."], "Two.")

@@ -350,14 +350,35 @@ async def test_a_button_that_stops_goes_with_the_turn(tmp_path: Path) -> None:
         served(slack, tmp_path, lambda _: team()) as run,
         advancing(slack),
     ):
-        ann = slack.person("ann")
-        asked = await ann.tells("one")
+        ann, bob = slack.person("ann"), slack.person("bob")
+        asked = await ann.asks("general", "one")
         await words.asked()
+        await bob.says("general", "!status", thread=asked)
+        await run.accepted(2)
         await ann.deletes(asked)
         await run.until(lambda: buttons(slack, asked) == ["Stop"])
         go_on.set()
         shown = partial(slack.messages, asked.channel, asked)
         await run.until(lambda: "42." in str([each.text for each in shown()]))
+        await run.delivered()
+        assert buttons(slack, asked) == []
+
+
+async def test_a_question_deleted_during_its_answer_ends_that_where_its_author_is_alone(
+    tmp_path: Path,
+) -> None:
+    words = ScriptedModel(["It is ", asyncio.Event(), "42."])
+    team = partial(solo, words, model_client_stream=True)
+    async with (
+        SlackSimulator() as slack,
+        served(slack, tmp_path, lambda _: team()) as run,
+        advancing(slack),
+    ):
+        asked = await slack.person("ann").tells("one")
+        await words.asked()
+        await slack.person("ann").deletes(asked)
+        told = "Stopped: its message was deleted."
+        await run.until(lambda: told in str(texts(slack, asked)))
         await run.delivered()
         assert buttons(slack, asked) == []
 
