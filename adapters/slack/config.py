@@ -107,7 +107,9 @@ class Config(AdapterSection):
     """
 
     bot_token: SecretStr | None = None
-    """The token of the installed app, xoxb-...; for several workspaces one each, with commas."""
+    """The token of the installed app, xoxb-...; for several workspaces one each, with commas. That of
+    an organisation serves all its workspaces.
+    """
 
     app_token: SecretStr | None = None
     """For mode "socket": the app-level token with connections:write, xapp-..."""

@@ -26,7 +26,7 @@ from adapters.slack.connection.workspace import (
     UNREACHABLE,
     Workspace,
     unreachable,
-    workspace_of_token,
+    workspaces_of_token,
 )
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
@@ -216,6 +216,8 @@ class SlackClients:
         """
         if self._installs is not None:
             await self._renew(team, enterprise)
+        elif enterprise and team not in self._clients:
+            self._join(team, enterprise)
         client = self._clients.get(team)
         if client is None:
             raise CallRejected(f"The bot is not installed in the workspace {team}.", gone=True)
@@ -257,12 +259,19 @@ class SlackClients:
         refused: AuthError | None = None
         for token in self._config.bot_tokens:
             try:
-                self.add(await workspace_of_token(self.new_client(token)), token)
+                for workspace in await workspaces_of_token(self.new_client(token)):
+                    self.add(workspace, token)
             except AuthError as error:
                 LOG.error("a token of bot_token is not used: %s", error)  # noqa: TRY400 (the text says it all)
                 refused = error
         if refused is not None and not self._workspaces:
             raise refused
+
+    def _join(self, team: str, enterprise: str) -> None:
+        """Serve one more workspace of an organisation whose token is known."""
+        for each in [*self._workspaces.values()]:
+            if each.shared and each.enterprise == enterprise and team not in self._clients:
+                self.add(replace(each, id=team, name=""), self._clients[each.id].token or "")
 
     async def _renew(self, team: str, enterprise: str) -> None:
         assert self._installs is not None

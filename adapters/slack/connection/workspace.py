@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
 import aiohttp
@@ -105,4 +105,22 @@ async def workspace_of_token(client: AsyncWebClient) -> Workspace:
         bot=str(answer.get("bot_id") or ""),
         handle=str(answer.get("user") or ""),
         scopes=frozenset(scope.strip() for scope in found.split(",") if scope.strip()),
+        shared=answer.get("is_enterprise_install") is True,
     )
+
+
+async def workspaces_of_token(client: AsyncWebClient) -> list[Workspace]:
+    """The workspaces that a client's token is for: an organisation's is for several.
+
+    Raises as `workspace_of_token`.
+    """
+    own = await workspace_of_token(client)
+    if not own.shared:
+        return [own]
+    try:
+        async with asyncio.timeout(REQUEST_SECONDS):
+            answer = await client.auth_teams_list(limit=1000)
+            teams = [each async for page in answer for each in page.get("teams") or ()]
+    except UNREACHABLE as error:
+        raise unreachable(error) from error
+    return [replace(own, id=str(each["id"]), name=str(each["name"])) for each in teams]

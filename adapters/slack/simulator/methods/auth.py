@@ -26,6 +26,17 @@ def test(call: Call) -> Json:
     return body
 
 
+@method("auth.teams.list", per_minute=20)
+def teams(call: Call) -> Json:
+    """The workspaces of an organisation's token."""
+    found = [
+        {"id": each.id, "name": each.name}
+        for each in call.world.workspaces.values()
+        if each.id == call.grant.workspace or each.enterprise == call.grant.enterprise
+    ]
+    return {"teams": found, "response_metadata": {"next_cursor": ""}}
+
+
 @method("auth.revoke")
 def revoke(call: Call) -> Json:
     """Give the token back."""

@@ -16,10 +16,12 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.slack.connection.oauth import States
+from adapters.slack.settings_check import check
+from adapters.slack.simulator.installs import issue
 from adapters.slack.testing import SlackSimulator
 from gateway.store.tokens import TokenStore, new_key
 from tests.adapters.slack.process import free_port
-from tests.adapters.slack.serving import ServedSlack, served
+from tests.adapters.slack.serving import ServedSlack, config_of, served
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.new_store import new_store
 from tests.fakes.proxy import FakeProxy
@@ -201,6 +203,30 @@ async def test_an_organisation_installs_for_all_its_workspaces(tmp_path: Path) -
                 "slack:install:E0ORG",
                 "slack:install:T0ONE",
                 "slack:install:T0TWO",
+            ]
+
+
+async def test_a_token_of_an_organisation_serves_all_its_workspaces(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        token = issue(slack.world, enterprise="E0ORG").token
+        slack.add_workspace("T0ONE", "One", enterprise="E0ORG")
+        slack.add_channel("hall", workspace="T0ONE")
+        slack.add_workspace("T0TWO", "Two", enterprise="E0ORG")
+        slack.add_channel("yard", workspace="T0TWO")
+        about = await check(config_of(slack, bot_token=token), [])
+        assert "One (T0ONE), Two (T0TWO)" in about.text
+        assert not about.problems
+        async with served(slack, tmp_path, settings={"bot_token": token}) as run:
+            slack.add_workspace("T0NEW", "New", enterprise="E0ORG")
+            slack.add_channel("roof", workspace="T0NEW")
+            for channel, team in (("hall", "T0ONE"), ("yard", "T0TWO"), ("roof", "T0NEW")):
+                person = slack.person(f"ann{channel}", workspace=team)
+                asked = await person.says(channel, f"<@{slack.world.bot(team).id}> hello")
+                await run.until(lambda c=channel, a=asked: slack.messages(c, a)[1:])
+            assert [each.split("/")[1] for each in await run.inbox("conversation")] == [
+                "T0ONE",
+                "T0TWO",
+                "T0NEW",
             ]
 
 
