@@ -107,8 +107,8 @@ class Config(AdapterSection):
     """
 
     bot_token: SecretStr | None = None
-    """The token of the installed app, xoxb-...; for several workspaces one each, with commas. That of
-    an organisation serves all its workspaces.
+    """The token of the installed app, xoxb-...; for several workspaces one each, with commas. That
+    of an organisation serves all its workspaces.
     """
 
     app_token: SecretStr | None = None

@@ -33,11 +33,9 @@ from adapters.slack.outbound.paced_calls import FLUSH, PacedCalls
 from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
-from gateway.conversation import ConversationKey
 from gateway.pacing.limits import Rank
 from gateway.pacing.pacer import Pacer
 from gateway.surface import (
-    BusyState,
     CallRejected,
     Card,
     Document,
@@ -81,6 +79,11 @@ class SlackSurface:
     written to. `commands` are those that people type here with a `!`.
     """
 
+    people = PLATFORM
+    limits = TextLimits(message=MESSAGE)
+    neutral = staticmethod(neutral)
+    length = staticmethod(length)
+
     def __init__(
         self,
         clients: SlackClients,
@@ -94,7 +97,7 @@ class SlackSurface:
         commands: Collection[str] = (),
     ) -> None:
         self._clock = clock or WallClock()
-        self._account = clients.account
+        self.platform = clients.account
         self._dead_ends = dead_ends
         self.rates = rates or SlackLimits(Pacer(clock=self._clock))
         calls = Calls(clients, seconds=call_seconds)
@@ -102,37 +105,18 @@ class SlackSurface:
         self._calls = PacedCalls(calls, self.rates, self._clock, live_links, own)
         self._messages = Messages(self._calls)
         self._statuses = ThreadStatuses(self._calls, remark)
+        self.busy = self._statuses.busy
+        self.rename = self._statuses.rename
+        self.note_title = self._statuses.note_title
         self._streams = MessageStreams(self._calls, self._messages, self._statuses)
+        self.begins = self._streams.begins
         self._files = Files(self._calls)
-        self._lookup = MessageLookup(self._calls, self._messages, self._streams)
+        self.find = MessageLookup(self._calls, self._messages, self._streams).find
         self._flushed: OrderedDict[str, float] = OrderedDict()
         self._posting: set[str] = set()
         """Places whose next message lacked a token."""
         self._attached: OrderedDict[str, None] = OrderedDict()
         self._started = self._clock.time()
-
-    @property
-    def platform(self) -> str:
-        """The app's name in [adapters]."""
-        return self._account
-
-    @property
-    def people(self) -> str:
-        """The platform that ids of people begin with."""
-        return PLATFORM
-
-    @property
-    def limits(self) -> TextLimits:
-        """The size of one message."""
-        return TextLimits(message=MESSAGE)
-
-    def neutral(self, text: str) -> str:
-        """An agent's text as neutral Markdown: no mention, no hidden link."""
-        return neutral(text)
-
-    def length(self, text: str) -> int:
-        """The length of a text as Slack counts it."""
-        return length(text)
 
     async def ready(self, place: Place, use: Use) -> None:
         """Reserve a token for the next call, fairly among callers."""
@@ -169,10 +153,6 @@ class SlackSurface:
         if self._dead_ends is not None:
             self._dead_ends.clear(place.key)
         return message
-
-    def begins(self, place: Place, speech: Speech) -> bool:
-        """True if a new message can begin with this growing text."""
-        return self._streams.begins(place, speech)
 
     async def _post(self, place: Place, part: Part) -> str:
         match part.content:
@@ -221,26 +201,10 @@ class SlackSurface:
         await self._streams.end(place, ref)
         await self._messages.delete(place, ref)
 
-    async def find(self, place: Place, key: str, since: float, *, speech: bool) -> str | None:
-        """The id of the message with this key, None without one."""
-        return await self._lookup.find(place, key, since, speech=speech)
-
-    async def busy(self, place: Place, state: BusyState) -> None:
-        """Show that the team works, waits for people, or has ended."""
-        await self._statuses.busy(place, state)
-
     async def tell_asker(self, place: Place, obstacle: Obstacle) -> None:
         """Tell the asker directly why nothing can be written there."""
         if self._dead_ends is not None:
             await self._dead_ends.tell(place.key, place.asker, obstacle)
-
-    async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
-        """Give the thread a title."""
-        self._statuses.rename(place, title, given=given)
-
-    def note_title(self, key: ConversationKey, title: str) -> None:
-        """Note the title that somebody gave a thread in Slack: it stays."""
-        self._statuses.note_title(key, title)
 
     @asynccontextmanager
     async def maintained(self) -> AsyncGenerator[None]:
@@ -328,7 +292,7 @@ class SlackSurface:
         if self._clock.time() - self._started > EARLIER:
             return False
         try:
-            found = await self._lookup.find(place, request, self._started - EARLIER, speech=False)
+            found = await self.find(place, request, self._started - EARLIER, speech=False)
         except (RateLimited, OutcomeUnknown, PlatformUnreachable) as error:
             LOG.info("it is unknown whether a file was uploaded: %s", error)
             return False

@@ -128,7 +128,7 @@ class ThreadStatuses:
         _, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
         return shown == state and now - since < LASTS
 
-    def rename(self, place: Place, title: str, *, given: bool) -> None:
+    async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
         """Set the title with the next status or `catch_up`; answers don't wait."""
         text = label(title, TITLE)
         if not (place.key.root and text):
