@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from gateway.config.table import (
     AdapterSection,
@@ -28,29 +28,51 @@ they are taken to be called as Slack's.
 """
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
-_WORKSPACE = re.compile(r"[TE][A-Z0-9]{2,}")
 _APP_TOKEN = re.compile(r"xapp-\d+-(A[A-Z0-9]+)-")
 _BOT_TOKEN = re.compile(r"xoxb-(\d+-\d+)-")
-_COMMAND = re.compile(r"/[a-z0-9_-]{1,31}")
+_FOR_MODE = {
+    "socket": (
+        "app_token",
+        "make one under Basic Information, App-Level Tokens, with the scope connections:write, and "
+        "give it as app_token_env or app_token_file",
+    ),
+    "http": (
+        "signing_secret",
+        "Basic Information, App Credentials shows it; give it as signing_secret_env or "
+        "signing_secret_file",
+    ),
+}
 _BESIDE = {
     "client_secret": "Basic Information shows it; give it as client_secret_env or _file",
     "public_url": "give the https address under which Slack and people reach Parley",
     "allowed_workspaces": "name the workspaces that may install the app",
 }
-_EMOJI = re.compile(r"[a-z0-9_+'-]+")
 
 
-def _workspace(text: str) -> str:
-    if not _WORKSPACE.fullmatch(text):
-        raise ValueError(f"found {text!r}, expected the id of a workspace, such as 'T0123ABCD'")
-    return text
+def _split(token: SecretStr | None) -> list[str]:
+    return token.get_secret_value().replace(",", " ").split() if token else []
 
 
-def _emoji(text: str) -> str:
-    name = text.strip(":")
-    if not _EMOJI.fullmatch(name):
-        raise ValueError(f"found {text!r}, expected the name of an emoji, such as 'robot_face'")
-    return name
+def _like(pattern: str, expected: str) -> AfterValidator:
+    """Let a text be of this form."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"found {text!r}, expected {expected}")
+        return text
+
+    return AfterValidator(check)
+
+
+def _begins(starts: tuple[str, ...], where: str) -> AfterValidator:
+    """Let tokens begin with one of these."""
+
+    def check(token: SecretStr | None) -> SecretStr | None:
+        if not all(each.startswith(starts) for each in _split(token)):
+            raise ValueError(f"expected a token that begins with {starts[0]}: {where}")
+        return token
+
+    return AfterValidator(check)
 
 
 def _url(text: str) -> str:
@@ -61,8 +83,19 @@ def _url(text: str) -> str:
     return text if text.endswith("/") else f"{text}/"
 
 
-WorkspaceId = Annotated[str, AfterValidator(_workspace)]
-Emoji = Annotated[str, AfterValidator(_emoji)]
+BotTokens = Annotated[
+    SecretStr | None, _begins(("xoxb-", "xoxe.xoxb-"), "OAuth & Permissions shows it")
+]
+AppToken = Annotated[SecretStr | None, _begins(("xapp-",), "Basic Information, App-Level Tokens")]
+WorkspaceId = Annotated[
+    str, _like(r"[TE][A-Z0-9]{2,}", "the id of a workspace, such as 'T0123ABCD'")
+]
+SlashCommand = Annotated[str, _like(r"/[a-z0-9_-]{1,31}", "a slash command such as '/parley'")]
+Emoji = Annotated[
+    str,
+    AfterValidator(lambda text: text.strip(":")),
+    _like(r"[a-z0-9_+'-]+", "the name of an emoji, such as 'robot_face'"),
+]
 Url = Annotated[str, AfterValidator(_url)]
 
 
@@ -106,12 +139,12 @@ class Config(AdapterSection):
     to an address of yours.
     """
 
-    bot_token: SecretStr | None = None
+    bot_token: BotTokens = None
     """The token of the installed app, xoxb-...; for several workspaces one each, with commas. That
     of an organisation serves all its workspaces.
     """
 
-    app_token: SecretStr | None = None
+    app_token: AppToken = None
     """For mode "socket": the app-level token with connections:write, xapp-..."""
 
     signing_secret: SecretStr | None = None
@@ -137,7 +170,7 @@ class Config(AdapterSection):
     port: int = Field(default=3000, ge=0, le=65535)
     """The port there."""
 
-    command: str = "/parley"
+    command: SlashCommand = "/parley"
     """The slash command, as the app's settings name it."""
 
     reactions: list[Emoji] = Field(default_factory=list)
@@ -175,7 +208,7 @@ class Config(AdapterSection):
     @property
     def bot_tokens(self) -> list[str]:
         """The tokens of bot_token; they are secrets."""
-        return self.bot_token.get_secret_value().replace(",", " ").split() if self.bot_token else []
+        return _split(self.bot_token)
 
     @property
     def listens_at(self) -> tuple[str, int] | None:
@@ -200,71 +233,30 @@ class Config(AdapterSection):
         hosts = {f"{service}.{domain}" for domain in domains}
         return parts.scheme == "https" and port is None and parts.netloc in hosts
 
-    @field_validator("bot_token")
-    @classmethod
-    def _is_bots(cls, token: SecretStr | None) -> SecretStr | None:
-        found = token.get_secret_value().replace(",", " ").split() if token else []
-        if token is not None and not all(
-            each.startswith(("xoxb-", "xoxe.xoxb-")) for each in found
-        ):
-            raise ValueError(
-                "expected a token that begins with xoxb-: OAuth & Permissions shows it"
-            )
-        return token
-
-    @field_validator("app_token")
-    @classmethod
-    def _is_apps(cls, token: SecretStr | None) -> SecretStr | None:
-        if token is not None and not token.get_secret_value().startswith("xapp-"):
-            raise ValueError(
-                "expected a token that begins with xapp-: Basic Information, App-Level Tokens"
-            )
-        return token
-
-    @field_validator("command")
-    @classmethod
-    def _is_command(cls, command: str) -> str:
-        if not _COMMAND.fullmatch(command):
-            raise ValueError(f"found {command!r}, expected a slash command such as '/parley'")
-        return command
-
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        wrong = [*self._lacks_transport(), *(self._lacks_install() if self.client_id else ())]
-        if not self.client_id and self.bot_token is None:
+        if wrong := [*self._mistakes()]:
+            raise setting_errors(wrong)
+        return self
+
+    def _mistakes(self) -> Iterator[SettingMistake]:
+        name, where = _FOR_MODE[self.mode]
+        if getattr(self, name) is None:
+            yield SettingMistake((name,), f'is missing for mode "{self.mode}": {where}', ("mode",))
+        if self.client_id and self.bot_token is not None:
+            said = "found bot_token beside it, expected one of the two"
+            yield SettingMistake(("client_id",), said, ("bot_token",))
+        elif self.client_id:
+            for name, where in _BESIDE.items():
+                if not getattr(self, name):
+                    said = f"is missing beside client_id: {where}"
+                    yield SettingMistake((name,), said, ("client_id",))
+        elif self.bot_token is None:
             said = (
                 "is missing: install the app under OAuth & Permissions and give its xoxb- token as "
                 "bot_token_env or bot_token_file (or client_id for installs by others)"
             )
-            wrong.append(SettingMistake(("bot_token",), said, ("client_id",)))
-        if wrong:
-            raise setting_errors(wrong)
-        return self
-
-    def _lacks_transport(self) -> Iterator[SettingMistake]:
-        if self.mode == "socket" and self.app_token is None:
-            said = (
-                'is missing for mode "socket": make one under Basic Information, App-Level '
-                "Tokens, with the scope connections:write, and give it as app_token_env or "
-                "app_token_file"
-            )
-            yield SettingMistake(("app_token",), said, ("mode",))
-        if self.mode == "http" and self.signing_secret is None:
-            said = (
-                'is missing for mode "http": Basic Information, App Credentials shows it; give it '
-                "as signing_secret_env or signing_secret_file"
-            )
-            yield SettingMistake(("signing_secret",), said, ("mode",))
-
-    def _lacks_install(self) -> Iterator[SettingMistake]:
-        if self.bot_token is not None:
-            said = "found bot_token beside it, expected one of the two"
-            yield SettingMistake(("client_id",), said, ("bot_token",))
-            return
-        for name, where in _BESIDE.items():
-            if not getattr(self, name):
-                said = f"is missing beside client_id: {where}"
-                yield SettingMistake((name,), said, ("client_id",))
+            yield SettingMistake(("bot_token",), said, ("client_id",))
 
 
 def without_tokens(table: Mapping[str, Any]) -> Config:
