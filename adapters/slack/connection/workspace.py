@@ -110,9 +110,9 @@ async def workspace_of_token(client: AsyncWebClient) -> Workspace:
 
 
 async def workspaces_of_token(client: AsyncWebClient) -> list[Workspace]:
-    """The workspaces that a client's token is for: an organisation's is for several.
+    """The workspaces that a client's token is for.
 
-    Raises as `workspace_of_token`.
+    That of an organisation is for several. Raises as `workspace_of_token`.
     """
     own = await workspace_of_token(client)
     if not own.shared:

@@ -1,4 +1,4 @@
-"""Words for people: to whom they are told, and how people, forms and places are called in them."""
+"""Words for people, and the names in them."""
 
 from __future__ import annotations
 
