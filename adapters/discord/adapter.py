@@ -25,7 +25,6 @@ from adapters.discord.connection.values import (
     Payload,
     parse_channel,
 )
-from adapters.discord.conversations.channels import Channels
 from adapters.discord.conversations.threads import MessageTargets
 from adapters.discord.inbound.archived_threads import ArchivedThreads
 from adapters.discord.inbound.author_lookup import AuthorLookup
@@ -164,7 +163,6 @@ class _Bot:
         self._cache = Cache(lambda: self._shards, rest, me.user)
         rest.explain = lambda channel: self._cache.refusal(channel, required_permissions(config))
         self._targets = MessageTargets(rest, config.threads, host, self._hears_all)
-        self._channels = Channels(rest, self._cache.channel)
         files = Files(rest, config.api_url, lambda: host.policy.largest_file)
         self._fetching = AwaitedFiles(
             host.files, config.account, files.fetch_awaited, self._start_task
@@ -175,14 +173,11 @@ class _Bot:
             rest=rest,
             dead_ends=dead_ends,
             targets=self._targets,
-            channels=self._channels,
+            cache=self._cache,
             people=AuthorLookup(
                 rest, self._cache.guilds, lambda: host.policy.workspaces(config.account)
             ),
             fetching=self._fetching,
-            roles=self._cache.role,
-            learn=self._me_known,
-            sees=self._cache.sees,
             clock=clock,
             offer=self.on_failure,
         )
@@ -347,7 +342,8 @@ class _Bot:
     async def on_interaction(self, payload: Payload) -> None:
         channel = payload.get("channel")
         if channel:
-            self._channels.learn(parse_channel(channel, str(payload.get("guild_id") or "")))
+            guild = str(payload.get("guild_id") or "")
+            self._cache.learn_channel(parse_channel(channel, guild))
         done = parse_interaction(payload)
         if done is None:
             self._host.health.count_ignored("unknown kind")
@@ -414,7 +410,7 @@ class _Bot:
             await self._catch_up.note_awake(channel)
         if not metadata.get("archived") or metadata.get("locked"):
             return
-        self._channels.learn(channel)
+        self._cache.learn_channel(channel)
         await self._targets.look_up_root(channel.id)
         key = self._targets.key_of_thread(channel.guild, channel.parent, channel.id)
         found = await self._host.conversations.thread_at(key)
@@ -429,8 +425,7 @@ class _Bot:
 
     async def _me_known(self, guild: str) -> BotIdentity:
         """The bot in a server, which is asked for if need be."""
-        for channel in await self._cache.learn(guild):
-            self._channels.learn(channel)
+        await self._cache.learn(guild)
         return self._cache.me_in(self._me, guild)
 
     def _me_in(self, payload: Payload) -> BotIdentity:

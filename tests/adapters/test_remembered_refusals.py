@@ -62,7 +62,6 @@ REMEMBERED: dict[Memory, Row] = {
     ("known_places.py", "_told"): Row("store", "at once: what was not stored is not noted"),
     ("discord/bounded_cache.py", "_values"): Row("call", "said by the rows of its users"),
     ("discord/connection/shard_session.py", "_session"): Row("connection", "the next READY"),
-    ("discord/conversations/channels.py", "_known"): Row("channel", "ten minutes"),
     ("discord/conversations/locked_threads.py", "_known"): Row(
         "thread", "an event, a refused call"
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from discord.enums import ChannelType
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from adapters.discord.connection.shards import Shards
 
 KNOWN_SECONDS = 300.0
+CHANNEL_SECONDS = 600.0
 MOST_SERVERS = 200
 """Servers that Discord names at a time."""
 
@@ -34,6 +36,7 @@ class Cache:
         self._asked = BoundedCache[str](1_000)
         """The bot's own role in servers that were asked for."""
         self._roles = BoundedCache[str](20_000)
+        self._channels = BoundedCache[Channel](10_000)
         self._joined = BoundedCache[Sequence[str]](1)
 
     def _guild(self, guild: str) -> Any:
@@ -61,14 +64,14 @@ class Cache:
             self._joined.put("", joined)
         return dict.fromkeys([*joined, *told])
 
-    async def learn(self, guild: str) -> Sequence[Channel]:
+    async def learn(self, guild: str) -> None:
         """Ask for a server of which no connection has told.
 
-        Its channels, if they are new. Raises the errors of calls.
+        Raises the errors of calls.
         """
         fresh = self._asked.get(guild, KNOWN_SECONDS) is not None
         if not guild or fresh or self._guild(guild) is not None:
-            return ()
+            return
         found: Payload = await self._rest.call("GET", f"/guilds/{guild}")
         channels: Sequence[Payload] = await self._rest.call("GET", f"/guilds/{guild}/channels")
         own = ""
@@ -77,7 +80,8 @@ class Cache:
             if str((role.get("tags") or {}).get("bot_id", "")) == self._user:
                 own = str(role["id"])
         self._asked.put(guild, own)
-        return [parse_channel(each, guild) for each in channels]
+        for each in channels:
+            self.learn_channel(parse_channel(each, guild))
 
     def me_in(self, me: BotIdentity, guild: str) -> BotIdentity:
         """The bot with its own role in a server, if any."""
@@ -87,12 +91,28 @@ class Cache:
             own = self._asked.get(guild)
         return replace(me, roles=frozenset({own})) if own else me
 
-    def channel(self, channel: str) -> Channel | None:
-        """A channel of a server, None for one that is not known."""
+    async def channel(self, channel: str) -> Channel:
+        """A channel, which is asked for if need be. Raises the errors of calls."""
+        known = self._known_channel(channel, CHANNEL_SECONDS)
+        if known is None:
+            known = parse_channel(await self._rest.call("GET", f"/channels/{channel}"))
+            self.learn_channel(known)
+        return known
+
+    def learn_channel(self, channel: Channel) -> None:
+        """Note a channel that an event tells of."""
+        self._channels.put(channel.id, channel)
+
+    def channel_name(self, channel: str) -> str:
+        """A channel's name, as far as it is known already."""
+        known = self._known_channel(channel)
+        return known.name if known else ""
+
+    def _known_channel(self, channel: str, within: float = inf) -> Channel | None:
         found = self._told_channel(channel)
         guild = getattr(found, "guild", None)
         if guild is None:
-            return None
+            return self._channels.get(channel, within)
         return Channel(
             id=channel,
             type=found.type.value,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
+from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import BotIdentity, Sender
-from adapters.discord.conversations.channels import Channels
-from adapters.discord.conversations.threads import MessageTargets
+from adapters.discord.conversations.threads import MessageTarget, MessageTargets
 from adapters.discord.inbound.author_lookup import AuthorLookup
 from adapters.discord.inbound.parse_messages import (
     ParsedMessage,
@@ -45,23 +45,37 @@ LINKED = UnreadPart(what="the message behind a link")
 class InboundContext:
     """Discord's state that messages need.
 
-    `roles` gives a role's name, "" for an unknown one, `learn` asks for those of a server and its
-    channels' if need be; `sees` says whether a person with these roles sees a channel. `clock` is
-    in seconds since the epoch; `offer` has a channel read from a time on, so that answers are
-    offered there.
+    `clock` is in seconds since the epoch; `offer` has a channel read from a time on, so that
+    answers are offered there.
     """
 
     rest: Rest
     dead_ends: DeadEnds
     targets: MessageTargets
-    channels: Channels
+    cache: Cache
     people: AuthorLookup
     fetching: AwaitedFiles
-    roles: Callable[[str], str]
-    learn: Callable[[str], Awaitable[object]]
-    sees: Callable[[str, str, Collection[str]], bool]
     clock: Callable[[], float]
     offer: Callable[[str, float], Awaitable[None]]
+
+    async def find_conversation(
+        self, channel: str, guild: str, root: str
+    ) -> tuple[ConversationKey, bool]:
+        """The conversation of a message in a channel; True for a thread.
+
+        `root` is the message that a conversation outside threads hangs on. Raises the errors of
+        calls.
+        """
+        targets = self.targets
+        if not guild:
+            return targets.key("", channel), False
+        found = await self.cache.channel(channel)
+        if not found.is_thread:
+            return targets.key(guild, channel, targets.root_of(root)), False
+        await targets.look_up_root(channel)
+        key = targets.key_of_thread(guild, found.parent, channel)
+        targets.set_target(key, MessageTarget(channel, thread=True))
+        return key, True
 
 
 class Contents:
@@ -105,7 +119,7 @@ class Contents:
             said = None
             if there == parsed.channel or (
                 link["guild"] == parsed.guild
-                and self._context.sees(there, sender.id, message.author.groups)
+                and self._context.cache.sees(there, sender.id, message.author.groups)
             ):
                 with tolerated(LOG, f"read a linked message in {there}"):
                     async with asyncio.timeout(LINK_SECONDS):
@@ -123,7 +137,7 @@ class Contents:
     ) -> InboundMessage:
         """The message with its own contents, and with what was pointed at."""
         if any(names_places(each.content) for each in (own, *pointed)):
-            await self._context.learn(guild)
+            await self._context.cache.learn(guild)
         senders = {each.sender.id: each.sender for each in pointed if each.sender is not None}
         trusted = [
             id_
@@ -137,8 +151,10 @@ class Contents:
 
     def read(self, message: PointedMessage) -> VisibleContent:
         """The contents, with words for the marks whose names are known."""
-        channel, role = self._context.channels.name, self._context.roles
-        return message.content.map(lambda text: in_words(text, message.names, channel, role))
+        cache = self._context.cache
+        return message.content.map(
+            lambda text: in_words(text, message.names, cache.channel_name, cache.role)
+        )
 
     async def may_write(self, sender: Sender, key: ConversationKey, guild: str) -> bool:
         """True if somebody may write there; False if Discord can't identify them."""

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from adapters.discord.connection.message_body import (
     CONTENT,
@@ -48,34 +48,16 @@ NOT_ACCEPTED = "This could not be accepted just now. Please try again."
 NOT_STORED = "I can't accept this: nothing can be stored right now. Try again in a few minutes."
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The reply to an action; `alone`: visible to its person alone."""
+    """The reply to an action; `alone`: visible to its person alone.
 
-    text: str
-    alone: bool = False
+    Without a text there is nothing to be told: the message that was clicked shows it.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class SentReply:
-    """A sent reply; `message` is its id, "" if private or unknown."""
-
-    reply: Reply
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome(Generic[T]):
-    """The outcome of an action, before or after its acknowledgement."""
-
-    result: T | GatewayError
-    """Why it was not taken, if it was not."""
-    late: bool
-    message: str
-    """The one that says that it was noticed."""
+    text: str = ""
+    form: FormSpec | None = None
+    alone: bool = True
 
 
 class InteractionReplies:
@@ -84,49 +66,38 @@ class InteractionReplies:
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
 
-    async def reply_privately(
-        self, event: InteractionEvent, work: Coroutine[Any, Any, str], *, update: bool = False
-    ) -> None:
-        """Do the work, and tell its person alone what it returns.
-
-        `update`: with "" there is nothing to be told; the message that was clicked shows it.
-        """
-        done = await self._run_work(event, work, DEFER_UPDATE if update else DEFER, hidden=True)
-        text = _why(done.result) if isinstance(done.result, GatewayError) else done.result
-        if not done.late:
-            await (self.reply_now(event, text) if text else self._send_first(event, DEFER_UPDATE))
-        elif not update:
-            await self.edit_reply(event, text)
-        elif text:
-            await self._send_private(event, text)
-
     async def reply(
-        self, event: InteractionEvent, work: Coroutine[Any, Any, Reply], *, hidden: bool = False
-    ) -> SentReply:
-        """Do the work and show its result, `hidden` to its person alone."""
-        done = await self._run_work(event, work, DEFER, hidden=hidden)
-        shown = done.result
-        if isinstance(shown, GatewayError):
-            shown = Reply(text=_why(shown), alone=True)
-        if not done.late:
-            message = await self.reply_now(event, shown.text, hidden=hidden or shown.alone)
-            return SentReply(shown, message)
-        await self.edit_reply(event, shown.text)
-        return SentReply(shown, "" if shown.alone else done.message)
+        self,
+        event: InteractionEvent,
+        work: Coroutine[Any, Any, Reply],
+        *,
+        hidden: bool = True,
+        update: bool = False,
+    ) -> tuple[Reply, str]:
+        """Do the work, acknowledged meanwhile if it takes long, and show its result.
 
-    async def _run_work(
-        self, event: InteractionEvent, work: Coroutine[Any, Any, T], kind: int, *, hidden: bool
-    ) -> _Outcome[T]:
-        """Do the work; acknowledge it meanwhile if it takes long."""
+        `hidden` to its person alone; `update`: a message was clicked. Returns the reply, and the id
+        of its message, "" if that is private or unknown.
+        """
         message = ""
         async with asyncio.TaskGroup() as group:
-            working = group.create_task(_result_or_error(work), name="takes an interaction")
+            working = group.create_task(_reply_or_error(work), name="takes an interaction")
             await asyncio.wait([working], timeout=SOON)
             if late := not working.done():
+                kind = DEFER_UPDATE if update else DEFER
                 message = await self._send_first(
                     event, kind, _flags(hidden=hidden), with_message=not hidden
                 )
-        return _Outcome(working.result(), late, message)
+        reply = working.result()
+        if not late and reply.text:
+            message = await self.reply_now(event, reply.text, hidden=hidden or reply.alone)
+        elif not late:
+            await self._send_first(event, DEFER_UPDATE)
+        elif not update:
+            await self.edit_reply(event, reply.text)
+        elif reply.text:
+            await self._send_private(event, reply.text)
+        return reply, "" if reply.alone else message
 
     async def reply_now(self, event: InteractionEvent, text: str, *, hidden: bool = True) -> str:
         """Send the first answer, `hidden` to its person alone.
@@ -136,33 +107,30 @@ class InteractionReplies:
         body = Message(content=clip(text, CONTENT)).body() | _flags(hidden=hidden)
         return await self._send_first(event, MESSAGE, body, with_message=not hidden)
 
-    async def show_form(
-        self, event: InteractionEvent, work: Coroutine[Any, Any, FormSpec | str]
-    ) -> None:
+    async def show_form(self, event: InteractionEvent, work: Coroutine[Any, Any, Reply]) -> None:
         """Do the work and show its form, or tell why not.
 
         A form can only be the first answer, so that the work has to end in time.
         """
         try:
             async with asyncio.timeout(IN_TIME):
-                form = await _result_or_error(work)
+                reply = await _reply_or_error(work)
         except TimeoutError:
-            form = NOT_ACCEPTED
-        if isinstance(form, FormSpec):
-            await self._send_first(event, MODAL, modal(form))
+            reply = Reply(text=NOT_ACCEPTED)
+        if reply.form is not None:
+            await self._send_first(event, MODAL, modal(reply.form))
         else:
-            await self.reply_now(event, _why(form) if isinstance(form, GatewayError) else form)
+            await self.reply_now(event, reply.text)
 
     async def edit_reply(self, event: InteractionEvent, text: str) -> None:
         """Replace the text of the first answer."""
         body = Message(content=clip(text, CONTENT)).body()
         del body["flags"]
-        await self._send_later(event, "PATCH", _original(event), body)
+        await self._send_later(event, "PATCH", "/messages/@original", body)
 
     async def _send_private(self, event: InteractionEvent, text: str) -> None:
-        path = f"/webhooks/{event.application}/{event.token}"
         body = {**Message(content=clip(text, CONTENT)).body(), "flags": EPHEMERAL}
-        await self._send_later(event, "POST", path, body)
+        await self._send_later(event, "POST", "", body)
 
     async def _send_first(
         self,
@@ -209,30 +177,24 @@ class InteractionReplies:
         self, event: InteractionEvent, method: str, path: str, body: dict[str, Any]
     ) -> None:
         """Log a failed reply: the action stands."""
+        path = f"/webhooks/{event.application}/{event.token}{path}"
         with tolerated(LOG, f"answer the user of interaction {event.id}"):
             await self._rest.call(method, path, json=body)
-
-
-def _original(event: InteractionEvent) -> str:
-    return f"/webhooks/{event.application}/{event.token}/messages/@original"
 
 
 def _flags(*, hidden: bool) -> dict[str, Any]:
     return {"flags": EPHEMERAL if hidden else SUPPRESS_EMBEDS}
 
 
-async def _result_or_error(work: Coroutine[Any, Any, T]) -> T | GatewayError:
+async def _reply_or_error(work: Coroutine[Any, Any, Reply]) -> Reply:
     try:
         return await work
     except AuthError:
         raise
     except GatewayError as error:
         LOG.error("could not accept an interaction: %s", error)  # noqa: TRY400 (the text says it all)
-        return error
-
-
-def _why(error: GatewayError) -> str:
-    return NOT_STORED if isinstance(error, StoreError | StoreFull) else NOT_ACCEPTED
+        unstored = isinstance(error, StoreError | StoreFull)
+        return Reply(text=NOT_STORED if unstored else NOT_ACCEPTED)
 
 
 def modal(form: FormSpec) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from adapters.discord.config import Threads
 from adapters.discord.connection.message_body import CONTENT, clip, neutral
 from adapters.discord.connection.values import BotIdentity, InteractionEvent, Payload, sent_at
-from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import POINTER
 from adapters.discord.inbound.contents import InboundContext
@@ -30,7 +29,6 @@ from gateway.interactions import (
     Command,
     Form,
     FormOpening,
-    FormSpec,
     Rating,
     RequestAnswer,
 )
@@ -96,7 +94,8 @@ class InteractionHandler:
         self, event: InteractionEvent, question: Question, me: BotIdentity
     ) -> None:
         """Hand in a question; its conversation hangs on the command's answer."""
-        key, in_thread = await self._find_conversation(event, root_of_command(event.id))
+        root = root_of_command(event.id)
+        key, in_thread = await self._context.find_conversation(event.channel, event.guild, root)
         hidden = await self._is_refused(event, key)
         work = self._submit_question(event, key, question, me)
         if not event.guild or in_thread:
@@ -105,11 +104,11 @@ class InteractionHandler:
         self._context.targets.set_opening(key, question.title, event.sender.id)
         hidden = hidden or self._threads == "private"
         async with self._context.targets.pending_message(key) as set_message:
-            sent = await self._replies.reply(event, work, hidden=hidden)
-            if sent.message:
-                await set_message(sent.message)
-        if self._threads == "private" and not sent.reply.alone:
-            await self._link_thread(event, key, sent.reply.text)
+            reply, message = await self._replies.reply(event, work, hidden=hidden)
+            if message:
+                await set_message(message)
+        if self._threads == "private" and not reply.alone:
+            await self._link_thread(event, key, reply.text)
 
     async def _link_thread(self, event: InteractionEvent, key: ConversationKey, text: str) -> None:
         """Open the private thread now, and lead its person there."""
@@ -134,10 +133,10 @@ class InteractionHandler:
         kind = "command" if question.about is None else "shortcut"
         receipt = await self._accept(event, key, author, question, kind)
         if receipt.reply or receipt.outcome == "refused":
-            return Reply(text=receipt.reply or NOT_ACCEPTED, alone=True)
+            return Reply(text=receipt.reply or NOT_ACCEPTED)
         about = f"{question.text}\n{question.shown}".strip()
         quoted = "\n> ".join(neutral(about).splitlines())
-        return Reply(text=f"<@{event.sender.id}> asked:\n> {quoted}")
+        return Reply(text=f"<@{event.sender.id}> asked:\n> {quoted}", alone=False)
 
     async def _with_reference(self, question: Question, me: BotIdentity) -> Question:
         """The question, with the readable message that its own one replies to."""
@@ -150,15 +149,16 @@ class InteractionHandler:
             about = parse_any_message({**found, "guild_id": about.guild}, me)
         return replace(question, about=about)
 
-    async def _submit_command(self, acted: Acted, text: str) -> str:
-        """Hand in a command; the text of the reply."""
+    async def _submit_command(self, acted: Acted, text: str) -> Reply:
+        """Hand in a command; the reply to it."""
         event = acted.event
         kind: EventKind = "stop" if text == "/stop" else "command"
-        key, _ = await self._find_conversation(event, acted.root)
+        key, _ = await self._context.find_conversation(event.channel, event.guild, acted.root)
         author = await self._context.people.author(event.sender, event.guild)
         receipt = await self._accept(event, key, author, Question(text=text), kind)
         done = STOPPING if text == "/stop" else "Done."
-        return receipt.reply or (NOT_ACCEPTED if receipt.outcome == "refused" else done)
+        done = NOT_ACCEPTED if receipt.outcome == "refused" else done
+        return Reply(text=receipt.reply or done)
 
     async def _accept(
         self,
@@ -192,41 +192,40 @@ class InteractionHandler:
     async def _act(self, acted: Acted, me: BotIdentity) -> None:
         event, replies = acted.event, self._replies
         match acted.does:
-            case None:
+            case None | Rating():  # no message of ours has a button for one
                 await replies.reply_now(event, UNKNOWN)
             case Command(text=text) if self._asks(text) and not acted.message:
                 question = Question(text=text.partition(" ")[2])
                 await self._begin_conversation(event, question, me)
             case Command(text=text):
-                await replies.reply_privately(event, self._submit_command(acted, text))
+                await replies.reply(event, self._submit_command(acted, text))
             case FormOpening() as opening:
                 await replies.show_form(event, self._open_form(acted, opening))
             case AnswerNow(first=first):
-                answering = self._answer_missed(acted, first)
-                await replies.reply_privately(event, answering, update=True)
-            case Rating():  # no message of ours has a button for one
-                await replies.reply_now(event, UNKNOWN)
+                await replies.reply(event, self._answer_missed(acted, first), update=True)
             case answer:
                 update = bool(acted.message)
-                await replies.reply_privately(event, self._settle(acted, answer), update=update)
+                await replies.reply(event, self._settle(acted, answer), update=update)
 
     def _asks(self, text: str) -> bool:
         return text.partition(" ")[0] == f"/{self._ask}"
 
-    async def _open_form(self, acted: Acted, opening: FormOpening) -> FormSpec | str:
-        return await self._host.open_form(await self._message(acted, "click"), opening)
+    async def _open_form(self, acted: Acted, opening: FormOpening) -> Reply:
+        form = await self._host.open_form(await self._message(acted, "click"), opening)
+        return Reply(text=form) if isinstance(form, str) else Reply(form=form)
 
-    async def _settle(self, acted: Acted, answer: RequestAnswer) -> str:
-        """Hand in an answer; the reply, "" if the card shows it."""
+    async def _settle(self, acted: Acted, answer: RequestAnswer) -> Reply:
+        """Hand in an answer; the reply, an empty one if the card shows it."""
         kind = "modal" if isinstance(answer, Form) else "click"
         message = replace(await self._message(acted, kind), click=answer)
         receipt = await self._host.accept(message)
-        return receipt.reply or ("" if receipt.outcome == "answer" else NOT_ACCEPTED)
+        done = "" if receipt.outcome == "answer" else NOT_ACCEPTED
+        return Reply(text=receipt.reply or done)
 
     async def _message(self, acted: Acted, kind: EventKind) -> InboundMessage:
         """Message of somebody who acts, without its contents."""
         event = acted.event
-        key, _ = await self._find_conversation(event, acted.root)
+        key, _ = await self._context.find_conversation(event.channel, event.guild, acted.root)
         return InboundMessage(
             key=key,
             author=await self._context.people.author(event.sender, event.guild),
@@ -236,24 +235,16 @@ class InteractionHandler:
             at=sent_at(event.id),
         )
 
-    async def _answer_missed(self, acted: Acted, first: str) -> str:
-        """Answer what a button offers; the reply, "" if it says it."""
+    async def _answer_missed(self, acted: Acted, first: str) -> Reply:
+        """Answer what a button offers; the reply, an empty one if it says it."""
         event = acted.event
         card = await self._history.card(event.channel, event.guild, first, acted.message)
         if card is None or card.key is None:
-            return GONE
+            return Reply(text=GONE)
         author = await self._context.people.author(event.sender, event.guild)
         direct, at = not event.guild, sent_at(event.id)
         message = InboundMessage(key=card.key, author=author, direct=direct, at=at)
-        return await self._history.backfill.answer(card, message)
-
-    async def _find_conversation(
-        self, event: InteractionEvent, root: str
-    ) -> tuple[ConversationKey, bool]:
-        context = self._context
-        return await find_conversation(
-            context.channels, context.targets, event.channel, event.guild, root
-        )
+        return Reply(text=await self._history.backfill.answer(card, message))
 
 
 def _all_of(about: ParsedMessage) -> tuple[PointedMessage, ...]:

@@ -11,7 +11,6 @@ from datetime import datetime
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import CONTENT, Message, clip
 from adapters.discord.connection.values import BotIdentity, Payload, sent_at, snowflake
-from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.threads import UNKNOWN_SECONDS
 from adapters.discord.inbound.contents import Contents, InboundContext, is_bare
 from adapters.discord.inbound.parse_messages import (
@@ -177,7 +176,7 @@ class MessageHandler:
 
     def _place(self, message: InboundMessage) -> Place:
         """The channel's name; who reads there needs a privilege (Server Members Intent)."""
-        name = self._context.channels.name(message.key.channel)
+        name = self._context.cache.channel_name(message.key.channel)
         return Place(name=f"#{name}" if name else "", direct=message.direct)
 
     async def handle_edit(self, parsed: ParsedMessage, me: BotIdentity) -> None:
@@ -208,13 +207,7 @@ class MessageHandler:
     async def handle_deletion(self, removed: MessageDeletion) -> None:
         """Hand in deletions, also of messages that may still come."""
         for message in removed.ids:
-            key, _ = await find_conversation(
-                self._context.channels,
-                self._context.targets,
-                removed.channel,
-                removed.guild,
-                message,
-            )
+            key, _ = await self._context.find_conversation(removed.channel, removed.guild, message)
             if self._may_come(key, message) or await self._host.known_keys(
                 (_creation_key(key, message),)
             ):
@@ -245,13 +238,8 @@ class MessageHandler:
 
     async def find_conversation(self, parsed: ParsedMessage) -> tuple[ConversationKey, bool]:
         """The conversation of a message; True if it is in a thread."""
-        return await find_conversation(
-            self._context.channels,
-            self._context.targets,
-            parsed.channel,
-            parsed.guild,
-            parsed.chain or parsed.id,
-        )
+        root = parsed.chain or parsed.id
+        return await self._context.find_conversation(parsed.channel, parsed.guild, root)
 
     async def _is_participant(
         self, parsed: ParsedMessage, key: ConversationKey, me: BotIdentity, *, in_thread: bool
@@ -266,7 +254,7 @@ class MessageHandler:
         known = self._participates.get(name)
         if not known and self._participates.get(name, UNKNOWN_SECONDS) is None:
             known = await self._host.conversations.thread_at(key) is not None
-            if not known and (await self._context.channels.get(parsed.channel)).owner == me.user:
+            if not known and (await self._context.cache.channel(parsed.channel)).owner == me.user:
                 limit, made = await self._host.conversations.history_limit(key), parsed.channel
                 known = limit.allows(order_key(made), sent_at(made))
             known = known or bool(self._participates.get(name))
@@ -343,8 +331,8 @@ class MessageHandler:
         It stands in the thread's channel, that of a post in the post.
         """
         try:
-            parent = (await self._context.channels.get(thread)).parent
-            own = (await self._context.channels.get(parent)).has_posts
+            parent = (await self._context.cache.channel(thread)).parent
+            own = (await self._context.cache.channel(parent)).has_posts
             path = f"/channels/{thread if own else parent}/messages/{thread}"
             return [await self._context.rest.call("GET", path)]
         except CallRejected as error:

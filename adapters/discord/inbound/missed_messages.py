@@ -122,7 +122,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
     async def _channel(self, channel: str) -> Channel:
         if channel in self._context.targets.direct:
             return Channel(id=channel, type=DIRECT)
-        return await self._context.channels.get(channel)
+        return await self._context.cache.channel(channel)
 
     async def _messages(self, channel: str, after: int) -> list[Payload]:
         """The next messages, in the order of writing."""
