@@ -18,6 +18,7 @@ from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.identify_gate import IdentifyGate
 from adapters.discord.connection.rate_limits import SPACING, Buckets
 from adapters.discord.connection.rest import Rest
+from adapters.discord.connection.shard_session import ConnectionState
 from adapters.discord.connection.shards import Shards
 from adapters.discord.connection.values import (
     BotIdentity,
@@ -277,18 +278,17 @@ class _Bot:
         self._host.health.heartbeat(self._config.account)
         self._events.on_frame(shard, text)
 
-    def on_lost(self, shard: int) -> None:
-        self._events.on_lost(shard)
-
-    def on_resumed(self, shard: int) -> None:
+    def on_state(self, shard: int, state: ConnectionState) -> None:
+        self._shards.note_connection(shard, is_open=state != "lost")
+        if state == "lost":
+            self._events.on_lost(shard)
+        if state != "resumed":
+            return
         self._events.on_resumed(shard)
         self._catch_up.begin()
         if shard == 0 and self._servers_unknown and not self._shards.tells_all:
             self._servers_unknown = False
             self._start_task(self._look_at_servers(), "looks for servers that no route names")
-
-    def on_connection(self, shard: int, *, is_open: bool) -> None:
-        self._shards.note_connection(shard, is_open=is_open)
 
     async def _sync_commands(self) -> None:
         wanted = command_payloads(self._config.ask, self._host.commands())

@@ -30,7 +30,11 @@ from discord.voice_client import VoiceClient
 
 from adapters.discord.config import Config
 from adapters.discord.connection.rest import TOKEN_REFUSED
-from adapters.discord.connection.shard_session import ClientListener, ShardClient
+from adapters.discord.connection.shard_session import (
+    ClientListener,
+    ConnectionState,
+    ShardClient,
+)
 from adapters.discord.connection.shard_state import ShardSession
 from gateway.adapter import AuthError
 from gateway.base.proxy_connector import ProxyConnector
@@ -69,15 +73,7 @@ class ConnectionListener(Protocol):
         """Discord sent this."""
         ...
 
-    def on_lost(self, shard: int) -> None:
-        """The connection is gone."""
-        ...
-
-    def on_resumed(self, shard: int) -> None:
-        """The connection resumed, and every event since then was sent."""
-        ...
-
-    def on_connection(self, shard: int, *, is_open: bool) -> None:
+    def on_state(self, shard: int, state: ConnectionState) -> None:
         """The connection is greeted, or no longer is."""
         ...
 
@@ -118,7 +114,7 @@ def _direct(client: ShardClient, config: Config, listener: ClientListener) -> No
             socket = await connect(url, compress=compress)
         assert isinstance(socket, PingedSocket)
         socket.count_arrivals()
-        listener.on_opened()
+        listener.on_state("opened")
         return socket
 
     client.http.request, client.http.ws_connect = ask, ws_connect
@@ -232,8 +228,7 @@ class Connection:
         client = self._make(self._shard, self, session, self._may_identify)
         self._opened_at = None
         self._was_opened = self.tells_all = False
-        self._listener.on_connection(self._shard, is_open=False)
-        self._listener.on_lost(self._shard)
+        self._listener.on_state(self._shard, "lost")
         self.client = client
         self._heard_at = monotonic()
         connecting = asyncio.get_running_loop().create_task(
@@ -269,30 +264,14 @@ class Connection:
         self._heard_at = monotonic()
         self._listener.on_frame(self._shard, text)
 
-    def on_opened(self) -> None:
-        """A socket is open."""
-        self._was_opened = True
-        self._opened_at = monotonic()
-
-    def on_greeted(self) -> None:
-        """The connection is ready, and is told of all servers."""
-        self.tells_all = True
-        self._greet()
-
-    def on_resumed(self) -> None:
-        """The connection goes on."""
-        self._greet()
-        self._listener.on_resumed(self._shard)
-
-    def on_lost(self) -> None:
-        """The connection is gone."""
-        self._opened_at = None
-        self._listener.on_connection(self._shard, is_open=False)
-        self._listener.on_lost(self._shard)
-
-    def _greet(self) -> None:
-        self._opened_at = None
-        self._listener.on_connection(self._shard, is_open=True)
+    def on_state(self, state: ConnectionState) -> None:
+        """The connection has a new state."""
+        opened = state == "opened"
+        self._opened_at = monotonic() if opened else None
+        self._was_opened = self._was_opened or opened
+        self.tells_all = self.tells_all or state == "greeted"
+        if not opened:
+            self._listener.on_state(self._shard, state)
 
     def _end_reason(self, connecting: asyncio.Task[None]) -> str:
         if connecting.cancelled():

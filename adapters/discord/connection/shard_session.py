@@ -11,7 +11,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import aiohttp
 import yarl
@@ -34,6 +34,12 @@ REFUSED_WAIT = 1.0, 5.0
 """Seconds before a new session where Discord refused one, at random between them, as it asks."""
 
 
+ConnectionState: TypeAlias = Literal["opened", "greeted", "resumed", "lost"]
+"""States of a connection: its socket is open and waits for a greeting, it is ready in a new session
+and is told of all servers, it goes on and every event since then was sent, or it is gone.
+"""
+
+
 class ClientListener(Protocol):
     """A listener to one client's connection."""
 
@@ -41,20 +47,8 @@ class ClientListener(Protocol):
         """Discord sent this."""
         ...
 
-    def on_opened(self) -> None:
-        """A socket is open, and waits for its greeting."""
-        ...
-
-    def on_greeted(self) -> None:
-        """The connection is ready, in a new session."""
-        ...
-
-    def on_resumed(self) -> None:
-        """The connection resumed, and every event since then was sent."""
-        ...
-
-    def on_lost(self) -> None:
-        """The connection is gone."""
+    def on_state(self, state: ConnectionState) -> None:
+        """The connection has a new state."""
         ...
 
 
@@ -84,15 +78,15 @@ class ShardClient(DiscordClient):
 
     async def on_connect(self) -> None:
         """The connection is ready."""
-        self._listener.on_greeted()
+        self._listener.on_state("greeted")
 
     async def on_disconnect(self) -> None:
         """The connection is gone."""
-        self._listener.on_lost()
+        self._listener.on_state("lost")
 
     async def on_resumed(self) -> None:
         """It goes on."""
-        self._listener.on_resumed()
+        self._listener.on_state("resumed")
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         """Nothing more: `may_identify` has let it pass."""

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from adapters.discord.connection.connection import Connection
+from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.shard_session import ShardClient
 from adapters.discord.connection.shard_state import ShardState, find_state, name_of
 from gateway.adapter import AdapterHost
@@ -38,18 +39,6 @@ apart.
 
 LOST = GatewayClosed, NodeCutOff, StoreTaken
 """Errors after which nothing is this node's any more."""
-
-
-class ShardStates(Protocol):
-    """Keeps what the connections tell."""
-
-    def begin(self, shard: int, state: ShardState) -> None:
-        """Go on from this state of a shard."""
-        ...
-
-    def state(self, shard: int) -> ShardState:
-        """The state that the next holder of a shard goes on from."""
-        ...
 
 
 class ShardHolder(Protocol):
@@ -82,7 +71,7 @@ class Shards:
         self,
         host: AdapterHost,
         holder: ShardHolder,
-        states: ShardStates,
+        events: EventQueue,
         backfill: Backfill,
         shards: int,
         *,
@@ -92,7 +81,7 @@ class Shards:
     ) -> None:
         self._host = host
         self._holder = holder
-        self._states = states
+        self._events = events
         self._backfill = backfill
         self._shards = shards
         self._account = backfill.account
@@ -178,7 +167,7 @@ class Shards:
         if state is None:
             self._connected.set()
             return
-        self._states.begin(shard, state)
+        self._events.begin(shard, state)
         connection = self._held[shard] = self._holder.make_connection(shard)
         try:
             async with asyncio.TaskGroup() as group:
@@ -239,7 +228,7 @@ class Shards:
 
     async def _store(self, shard: int, stored: ShardState | None) -> ShardState | None:
         """Store a new state; the one that is stored then."""
-        state = self._states.state(shard)
+        state = self._events.state(shard)
         if state == stored:
             return stored
         try:

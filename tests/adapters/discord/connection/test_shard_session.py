@@ -32,17 +32,8 @@ class Heard:
     def on_frame(self, text: str) -> None:
         self.frames.append(text)
 
-    def on_opened(self) -> None:
-        self.told.append("opened")
-
-    def on_greeted(self) -> None:
-        self.told.append("greeted")
-
-    def on_resumed(self) -> None:
-        self.told.append("resumed")
-
-    def on_lost(self) -> None:
-        self.told.append("lost")
+    def on_state(self, state: str) -> None:
+        self.told.append(state)
 
 
 async def at_once() -> None: ...
