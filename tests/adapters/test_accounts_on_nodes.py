@@ -113,7 +113,7 @@ class Office:
         return asked, await self.slack.person("alice").says("general", both)
 
     def answers(self, asked: Any, there: Any) -> tuple[list[str], list[str]]:
-        """Who has answered the question on Discord, and the one on Slack."""
+        """Names of those who have answered on Discord, and on Slack."""
         of_discord = self.discord.messages(asked.thread) if asked.thread else []
         of_slack = self.slack.messages("general", there)
         apps = (self.slack.bot.id, self.reviewer.bot.id)

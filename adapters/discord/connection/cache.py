@@ -92,7 +92,7 @@ class Cache:
         return replace(me, roles=frozenset({own})) if own else me
 
     async def channel(self, channel: str) -> Channel:
-        """A channel, which is asked for if need be. Raises the errors of calls."""
+        """A channel, asked for if need be. Raises the errors of calls."""
         known = self._known_channel(channel, CHANNEL_SECONDS)
         if known is None:
             known = parse_channel(await self._rest.call("GET", f"/channels/{channel}"))

@@ -74,10 +74,11 @@ class InteractionReplies:
         hidden: bool = True,
         update: bool = False,
     ) -> tuple[Reply, str]:
-        """Do the work, acknowledged meanwhile if it takes long, and show its result.
+        """Do the work and show its result.
 
-        `hidden` to its person alone; `update`: a message was clicked. Returns the reply, and the id
-        of its message, "" if that is private or unknown.
+        It is acknowledged meanwhile if it takes long. `hidden`: to its person alone; `update`: a
+        message was clicked. Returns the reply, and the id of its message, "" if that is private or
+        unknown.
         """
         message = ""
         async with asyncio.TaskGroup() as group:

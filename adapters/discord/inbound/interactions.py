@@ -215,7 +215,7 @@ class InteractionHandler:
         return Reply(text=form) if isinstance(form, str) else Reply(form=form)
 
     async def _settle(self, acted: Acted, answer: RequestAnswer) -> Reply:
-        """Hand in an answer; the reply, an empty one if the card shows it."""
+        """Hand in an answer; the reply, empty if the card shows it."""
         kind = "modal" if isinstance(answer, Form) else "click"
         message = replace(await self._message(acted, kind), click=answer)
         receipt = await self._host.accept(message)
@@ -236,7 +236,7 @@ class InteractionHandler:
         )
 
     async def _answer_missed(self, acted: Acted, first: str) -> Reply:
-        """Answer what a button offers; the reply, an empty one if it says it."""
+        """Answer what a button offers; the reply, empty if it says it."""
         event = acted.event
         card = await self._history.card(event.channel, event.guild, first, acted.message)
         if card is None or card.key is None:
