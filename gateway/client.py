@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from gateway.events import GrantKind, InputRequested, RequestKind, SessionEvent
+from gateway.events import GrantKind, InputRequested, SessionEvent
 from gateway.values import Origin, value
 
 ThreadState: TypeAlias = Literal["idle", "working", "waiting", "parked"]
@@ -103,11 +103,6 @@ class Answer:
 
 CANCEL = "Cancel"
 """The answer to a server's question that ends it."""
-
-
-def no_answer(kind: RequestKind) -> Answer:
-    """The answer for a call that waits where nobody gives one."""
-    return Answer(kind="deny") if kind == "approval" else Answer(kind="text", text=CANCEL)
 
 
 @value

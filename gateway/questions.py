@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateway.client import Answer, AnswerKind
+from gateway.client import CANCEL, Answer, AnswerKind
 from gateway.events import GRANT_WORDS, GrantKind, grant_word
 from gateway.items import RequestItem
 from gateway.render.arguments import plain_text
@@ -62,6 +62,11 @@ def understand(request: RequestItem, line: str) -> Answer | None:
             return Answer(kind="text", text=request.options[number - 1] if chosen else line)
         case "approval":
             return _verdict(line, request)
+
+
+def no_answer(request: RequestItem) -> str:
+    """The line for a call that waits where nobody gives an answer."""
+    return "deny" if request.kind == "approval" else CANCEL
 
 
 def _verdict(line: str, request: RequestItem) -> Answer | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -19,7 +19,7 @@ from gateway.values import config_name
 
 if TYPE_CHECKING:
     from adapters.terminal.key_guard import KeyClock
-    from gateway.client import AnswerKind, ChoiceKind, Client, Receipt
+    from gateway.client import AnswerKind, ChoiceKind, Client, Receipt, SentFile
     from gateway.events import NoticeLevel, SessionEvent
     from gateway.items import News
     from gateway.values import Origin
@@ -35,6 +35,9 @@ BREATH = 100
 
 async def _not_asked(told: str) -> bool:
     return False
+
+
+async def _not_heard(event: SessionEvent) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -84,6 +87,8 @@ class Conversation:
         self._deleted = deleted
         self._lost = lost
         self._agree = agree
+        self.heard = _not_heard
+        """Called with each event once `model` has taken it in, and waited for."""
         self._origin: Origin | None = None
         self._agreed = False
         """The person has agreed that the gateway has another config."""
@@ -233,7 +238,7 @@ class Conversation:
                 self.thread = replace(self.thread, team=found.team, model=found.model)
                 await self.load_agents()
 
-    async def send(self, text: str) -> Receipt:
+    async def send(self, text: str, files: Sequence[SentFile] = ()) -> Receipt:
         """Send a message or command to the gateway. Raises GatewayError."""
         self._sent += 1
         name = _clean(self.client.operator())
@@ -243,7 +248,7 @@ class Conversation:
         self._changed()
         try:
             async with self._sending:
-                receipt = await self._send(text)
+                receipt = await self._send(text, files)
         except GatewayClosed as error:
             self.trouble = sanitize(str(error))
             self._lost()
@@ -336,7 +341,7 @@ class Conversation:
         if self.thread is not None and thread == self.thread.id:
             self.open(None)
 
-    async def _send(self, text: str) -> Receipt:
+    async def _send(self, text: str, files: Sequence[SentFile]) -> Receipt:
         if not text.startswith("/"):
             await self._agree_to_gateway()
         if self.thread is None:
@@ -345,7 +350,9 @@ class Conversation:
             self._opened()
             model.title = model.title or _clean(self.thread.title)
         thread = self.thread
-        receipt = await self._once_agreed(thread, lambda: self.client.send(thread.id, text))
+        receipt = await self._once_agreed(
+            thread, lambda: self.client.send(thread.id, text, files=files)
+        )
         if receipt.thread != thread.id and self.thread is thread:
             self.open(await self.client.thread(receipt.thread))
         if receipt.reply:
@@ -362,6 +369,7 @@ class Conversation:
                 if model.apply(event):
                     self._drop_shown()
                     self._changed()
+                    await self.heard(event)
                 if not self.loading and any(_is_notice(item) for item in model.news):
                     await self._look_again(thread)
                 taken += 1

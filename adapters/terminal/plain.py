@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
 
@@ -17,14 +17,14 @@ from adapters.terminal.errors import describe_error
 from adapters.terminal.place import list_place, message_title, waits
 from adapters.terminal.text import format_age, indented, thread_title
 from gateway.base.exit_codes import ExitCode
-from gateway.errors import OtherConfig
+from gateway.errors import GatewayClosed, OtherConfig
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.lines import LineTranscript
     from adapters.terminal.settings import Settings
-    from gateway.client import Answer, Client, ThreadInfo
+    from gateway.client import Answer, Client, Receipt, SentFile, ThreadInfo
     from gateway.items import RequestItem
     from gateway.picture import Picture
 
@@ -41,6 +41,8 @@ class PlainChat:
 
     From a terminal they may come at any time; from a pipe each has its turn.
     """
+
+    _later = "The team waits for your answer. Answer later in the same thread."
 
     def __init__(
         self,
@@ -74,15 +76,19 @@ class PlainChat:
     async def run(self, connect: Callable[[], AbstractAsyncContextManager[Client]]) -> int:
         """Chat until the input ends, /quit, or `quit`; the exit code."""
         try:
-            async with connect() as client, asyncio.TaskGroup() as self._group:
-                notices = self._group.create_task(self._show_notices(), name="notices")
-                code = await self._chat(client)
-                notices.cancel()
-                if self._follow is not None:
-                    self._follow.cancel()
+            return await self.go(connect)
         except Exception as error:
             self._print_error(f"parley: {describe_error(error)}")
             return getattr(error, "exit_code", ExitCode.FAILED)
+
+    async def go(self, connect: Callable[[], AbstractAsyncContextManager[Client]]) -> int:
+        """Chat as `run` does, which tells what this raises."""
+        async with connect() as client, asyncio.TaskGroup() as self._group:
+            notices = self._group.create_task(self._show_notices(), name="notices")
+            code = await self._chat(client)
+            notices.cancel()
+            if self._follow is not None:
+                self._follow.cancel()
         return ExitCode.BROKEN_PIPE if self._unread else code
 
     def quit(self) -> None:
@@ -107,12 +113,27 @@ class PlainChat:
             client, changed=self._on_changed, opened=self._on_opened, lost=self._on_lost
         )
         self._conversation = conversation
+        if not await self._attempt(self._start(conversation)):
+            return ExitCode.FAILED
+        commands = Commands(client.commands())
+        while (text := await self._next_message(conversation)) is not None:
+            self._interrupted = False
+            if not await self._handle_line(conversation, commands, text):
+                self._failed = not self._interactive
+            if not self._interactive:
+                await self._wait_until(lambda: has_turn(conversation.model))
+        if self._asked() and not self._interactive and not self._quitting:
+            self._print_error(self._later)
+            return ExitCode.WAITING
+        gave_up = self._sent and conversation.model.turn.early and not self._interactive
+        return ExitCode.FAILED if self._failed or gave_up else ExitCode.DONE
+
+    async def _start(self, conversation: Conversation) -> None:
+        """Open the thread, and begin to read lines."""
         asked = self._settings
-        started = conversation.start(
+        await conversation.start(
             thread=asked.thread, new=asked.new, team=asked.team, origin=asked.origin
         )
-        if not await self._attempt(started):
-            return ExitCode.FAILED
         if self._interactive:
             await conversation.load_agents()
             on = f", on {', '.join(models)}" if (models := conversation.models) else ""
@@ -121,30 +142,15 @@ class PlainChat:
             self._print_error(conversation.attached)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(loop,), daemon=True, name="lines").start()
-        commands = Commands(client.commands())
-        while (text := await self._next_message(conversation)) is not None:
-            self._interrupted = False
-            if not await self._handle_line(conversation, commands, text):
-                self._failed = not self._interactive
-            if not self._interactive:
-                await self._wait_until(lambda: has_turn(conversation.model))
-        await self._call_off(conversation)
-        if conversation.model.requests and not self._interactive and not self._quitting:
-            self._print_error("The team waits for your answer. Answer later in the same thread.")
-            return ExitCode.WAITING
-        gave_up = self._sent and conversation.model.turn.early and not self._interactive
-        return ExitCode.FAILED if self._failed or gave_up else ExitCode.DONE
 
-    async def _call_off(self, conversation: Conversation) -> None:
-        """Let no call wait for a line that can't come any more."""
-        from gateway.client import no_answer  # not at the start
+    @property
+    def _model(self) -> Picture:
+        assert self._conversation is not None
+        return self._conversation.model
 
-        model = conversation.model
-        while (request := model.held_up) and not (self._interactive or self._quitting):
-            answer = no_answer(request.kind)
-            if not await self._answer(conversation, request, answer):
-                return
-            await self._wait_until(lambda: has_turn(model))
+    def _asked(self) -> RequestItem | None:
+        """The question that is to be answered next."""
+        return self._model.held_up or next(iter(self._model.requests.values()), None)
 
     async def _show_notices(self) -> None:
         while True:
@@ -167,7 +173,12 @@ class PlainChat:
         self._news.set()
 
     async def _next_message(self, conversation: Conversation) -> str | None:
-        """The next message, joined over backslashes; None at the end."""
+        """The next message, joined over backslashes; None at the end.
+
+        No call waits for a line that can't come any more.
+        """
+        from gateway.questions import no_answer  # it loads the gateway
+
         parts: list[str] = []
         first, self._first = self._first, ""
         if first:
@@ -178,9 +189,11 @@ class PlainChat:
         while True:
             await self._wait_until(lambda: bool(self._input))
             self._prompted = False
-            line = self._input.popleft() if self._input and not self._quitting else None
+            line = None if self._quitting else self._input[0]
             if line is None:
-                return "\n".join(parts) or None
+                held = None if self._interactive or self._quitting else self._model.held_up
+                return "\n".join(parts) or (held and no_answer(held))
+            self._input.popleft()
             line = line.rstrip("\r\n")
             parts.append(line.removesuffix("\\"))
             if not line.endswith("\\") and any(parts):
@@ -195,31 +208,36 @@ class PlainChat:
 
     async def _handle_line(self, conversation: Conversation, commands: Commands, text: str) -> bool:
         """Do what the line says; False when that failed."""
-        from gateway.questions import understand  # it loads the gateway
-
-        model = conversation.model
-        request = model.held_up or next(iter(model.requests.values()), None)
         try:
-            if text == ADOPT:
-                await conversation.adopt()
-                self._print_line("The chat goes on with this config. Send your message again.")
-            elif local := commands.local(text):
-                await self._run_command(conversation, commands, *local)
-            elif request is not None and (answer := understand(request, text)):
-                return await self._answer(conversation, request, answer)
-            else:
-                await self._send(conversation, text)
+            return await self._do(conversation, commands, text)
         except Exception as error:
             self._print_error(error)
             if isinstance(error, OtherConfig):
                 self._print_error(f"Type {ADOPT} if it may; /new begins an empty thread.")
             return False
+
+    async def _do(self, conversation: Conversation, commands: Commands, text: str) -> bool:
+        from gateway.questions import understand  # it loads the gateway
+
+        request = self._asked()
+        if text == ADOPT:
+            await conversation.adopt()
+            self._print_line("The chat goes on with this config. Send your message again.")
+        elif local := commands.local(text):
+            await self._run_command(conversation, commands, *local)
+        elif request is not None and (answer := understand(request, text)):
+            return await self._answer(conversation, request, answer)
+        else:
+            await self._send(conversation, text)
         return True
 
-    async def _send(self, conversation: Conversation, text: str) -> None:
+    async def _send(
+        self, conversation: Conversation, text: str, files: Sequence[SentFile] = ()
+    ) -> Receipt:
         failed = conversation.model
         tries_again, began = text == RETRY and failed.can_retry, failed.turn.began_at
-        receipt = await conversation.send(text)
+        asked = set(failed.requests)
+        receipt = await conversation.send(text, files)
         self._sent, model = True, conversation.model
         if tries_again and (await conversation.client.thread(receipt.thread)).state == "working":
             await self._wait_until(lambda: model.turn.began_at != began or not model.can_retry)
@@ -227,6 +245,9 @@ class PlainChat:
         if waits or receipt.outcome == "turn":
             key = f"human-{receipt.inbox}"  # whoever is asked may have to answer first
             await self._wait_until(lambda: key in model.items or bool(model.requests))
+        elif receipt.outcome == "answer" and asked:
+            await self._wait_until(lambda: not asked <= model.requests.keys())
+        return receipt
 
     async def _answer(
         self, conversation: Conversation, request: RequestItem, answer: Answer
@@ -310,20 +331,29 @@ class PlainChat:
     def _on_opened(self) -> None:
         from adapters.terminal.lines import LineTranscript  # it loads the gateway
 
-        if self._conversation is None or self._group is None:
+        if self._conversation is None:
             return
-        if self._follow is not None:
-            self._follow.cancel()
         thread, name = self._conversation.thread, self._conversation.client.operator()
         if others := message_title(thread, name):
             self._print_line(f"Messages go {others}.")
         self._lines = LineTranscript(self._conversation.model)
         self._replaying = True
-        self._follow = self._group.create_task(self._conversation.follow(), name="events")
+        self._begin_to_follow()
+
+    def _begin_to_follow(self) -> None:
+        if self._follow is not None:
+            self._follow.cancel()
+        if self._group is not None and self._conversation is not None:
+            self._follow = self._group.create_task(self._listen(self._conversation), name="events")
+
+    async def _listen(self, conversation: Conversation) -> None:
+        """Hear the thread until it, or the gateway, is gone."""
+        await conversation.follow()
+        if conversation.trouble:
+            self._print_error(GatewayClosed(conversation.trouble))
+            self._on_lost()
 
     def _on_lost(self) -> None:
-        if self._conversation is not None:
-            self._print_error(self._conversation.trouble)
         self._failed = True
         self.quit()
 

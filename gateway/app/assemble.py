@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from mimetypes import guess_type
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from gateway.access.authority import Access
 from gateway.app.adapters import AdapterSettings
-from gateway.app.ask import AllowingAsker, Asker, TerminalAsker
 from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
-from gateway.app.run import Task, run_task
-from gateway.app.run_output import FinalOutput, JsonOutput, Output, OutputStyle, TextOutput
 from gateway.app.stores import NEEDS_EXTRA, AnyStore, database_of, folder_of, product_of
 from gateway.base.background import giving_way, in_background
 from gateway.base.ending import run_until_ended
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import LOG_FILE, log_json, log_to
-from gateway.base.paths import account_name, store_folder
+from gateway.base.paths import account_name
 from gateway.base.proxy import (
     EXPECTED,
     is_unreachable,
@@ -32,7 +30,7 @@ from gateway.base.proxy import (
     use_proxy,
 )
 from gateway.budgets.price_list import PriceList
-from gateway.client import Client, SentFile, ThreadInfo
+from gateway.client import Client, SentFile
 from gateway.config.models import model_address, resolve
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
@@ -50,6 +48,7 @@ from gateway.store.protocols import SessionStore
 from gateway.store.sqlite.store import SqliteStore, temporary_store
 from gateway.values import config_name
 
+Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Client]]
 LOG = logging.getLogger(__name__)
 ANYWHERE = "https://unknown.invalid/"
 """Stands for an address on the network that is not known beforehand."""
@@ -279,27 +278,24 @@ async def any_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
 
 def run_once(
     path: Path | None,
-    task: Task,
+    run: Callable[[Connect, tuple[SentFile, ...]], Coroutine[Any, Any, int]],
     *,
-    files: Sequence[Path] = (),
-    style: OutputStyle = "text",
-    verbose: bool = False,
+    allow: Iterable[str] = (),
+    files: Iterable[Path] = (),
+    kept: bool = False,
 ) -> int:
     """Run one task with its files; the process's exit code.
 
-    It reads and writes the standard streams.
-
-    Raises GatewayError, UnknownTool for one that is to be allowed among them.
-
-    SIGINT, SIGTERM and SIGHUP stop the turn before the process ends.
+    Without `kept` its store goes away with it. Raises GatewayError, UnknownTool for one that is to
+    be allowed among them. A signal cancels it.
     """
     loaded = load_config(path)
-    check_allowed(task.allow, loaded)
+    check_allowed(allow, loaded)
     largest = loaded.config.attachments.file_mb * MB
-    task = replace(task, files=tuple(_sent_file(file, largest) for file in files))
+    sent = tuple(_sent_file(file, largest) for file in files)
     begin_log(loaded)
     require_network(loaded, model_addresses(loaded.config))
-    return run_until_ended(_run(loaded, task, style, verbose=verbose))
+    return run_until_ended(run(partial(_task_gateway, loaded, kept=kept), sent))
 
 
 def _sent_file(path: Path, largest: float) -> SentFile:
@@ -325,30 +321,15 @@ def check_allowed(tools: Iterable[str], loaded: LoadedConfig) -> None:
             raise UnknownTool(f"--allow: {unknown_tool(tool, known)}")
 
 
-async def _run(loaded: LoadedConfig, task: Task, style: OutputStyle, *, verbose: bool) -> ExitCode:
-    out, err = sys.stdout, sys.stderr
-    asker: Asker | None = TerminalAsker(sys.stdin, err) if sys.stdin.isatty() else None
-    if task.allow:
-        asker = AllowingAsker(task.allow, asker)
-
-    def output(thread: ThreadInfo) -> Output:
-        match style:
-            case "json":
-                return JsonOutput(out)
-            case "final":
-                return FinalOutput(out, err, verbose=verbose)
-            case "text":
-                names = _several_agents(loaded, thread.team)
-                return TextOutput(out, err, names=names, verbose=verbose)
-
-    async with AsyncExitStack() as stack:
-        if task.session:
-            client = await stack.enter_async_context(any_gateway(loaded, store_of(loaded)))
+@asynccontextmanager
+async def _task_gateway(loaded: LoadedConfig, *, kept: bool) -> AsyncGenerator[Client]:
+    if kept:
+        async with any_gateway(loaded, store_of(loaded)) as client:
             _check_config(client, loaded)
-        else:
-            store = await stack.enter_async_context(temporary_store())
-            client = await stack.enter_async_context(own_gateway(loaded, store))
-        return await run_task(client, task, output=output, err=err, asker=asker)
+            yield client
+    else:
+        async with temporary_store() as store, own_gateway(loaded, store) as client:
+            yield client
 
 
 def _check_config(client: Client, loaded: LoadedConfig) -> None:
@@ -359,10 +340,3 @@ def _check_config(client: Client, loaded: LoadedConfig) -> None:
             f"Process {client.owner()} owns the threads and runs with {config_name(origin.path)},"
             f" not with {config_name(own.path)}. End it first, or name its config with --config."
         )
-
-
-def _several_agents(loaded: LoadedConfig, team: str) -> bool:
-    """True if several agents may speak, or nothing is known."""
-    if team not in loaded.config.teams:
-        return True
-    return len(team_factory(loaded, store_folder()).info(team).participants) != 1

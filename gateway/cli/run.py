@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from gateway.cli.group import trusted_config_option
 from gateway.cli.values import complete_teams, complete_threads, complete_tools
-
-if TYPE_CHECKING:
-    from gateway.app.run_output import OutputStyle
 
 
 @click.command()
@@ -68,7 +66,7 @@ def run(
     session: str,
     files: tuple[Path, ...],
     allow: tuple[str, ...],
-    style: OutputStyle | None,
+    style: str | None,
     verbose: bool,
 ) -> None:
     """Give the team one TASK and write its answer to standard output.
@@ -96,10 +94,12 @@ def run(
         check_team(team, config or find_config())
 
     from gateway.app.assemble import run_once
-    from gateway.app.run import Task
 
-    given = Task(text=text, session=session, team=team, allow=frozenset(allow))
-    code = run_once(config, given, files=files, style=style or "text", verbose=verbose)
+    terminal = importlib.import_module("adapters.terminal.run")  # as for `parley chat`
+    allowed = frozenset(allow)
+    given = {"text": text, "session": session, "team": team, "allow": allowed, "verbose": verbose}
+    work = partial(terminal.run_task, terminal.Task(style=style or "text", **given))
+    code = run_once(config, work, allow=allow, files=files, kept=bool(session))
     click.get_current_context().exit(code)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from adapters.terminal.plain import PlainChat
+from adapters.terminal.plain_text import PlainText
 from adapters.terminal.settings import Settings
-from gateway.app.plain_text import PlainText
 from gateway.events import BROKE_OFF, MessageFinished, SessionEvent
 from gateway.gateway import Gateway
 from gateway.items import AgentItem

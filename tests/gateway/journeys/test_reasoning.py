@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from adapters.terminal.plain import PlainChat
+from adapters.terminal.plain_text import PlainText
 from adapters.terminal.settings import Settings
 from gateway.access.authority import Access
 from gateway.app.assemble import access_of
 from gateway.app.load import load_config
-from gateway.app.plain_text import PlainText
 from gateway.config.routes import Route
 from gateway.conversation import Author, ConversationKey
 from gateway.events import TextDelta

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.app.plain_text import PlainText
+from adapters.terminal.plain_text import PlainText
 from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
 from gateway.picture import Picture
 from tests.fakes.news import news_of

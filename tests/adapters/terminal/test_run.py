@@ -3,24 +3,24 @@
 import asyncio
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gateway.app.ask import Asker
-from gateway.app.run import Task, run_task
-from gateway.app.run_output import JsonOutput, Output, TextOutput
+from adapters.terminal.run import Task, run_task
 from gateway.base.exit_codes import ExitCode
-from gateway.client import Answer, Receipt, SentFile, ThreadInfo
-from gateway.errors import GatewayClosed, GatewayError
+from gateway.client import Answer, Receipt, SentFile
+from gateway.errors import GatewayClosed, GatewayError, NotFound
 from gateway.events import (
     HumanText,
     InputRequested,
     InputResolved,
     MessageFinished,
     MessageJoined,
+    MessageWithdrawn,
     ModelSilent,
     Notice,
     SessionEvent,
@@ -31,7 +31,6 @@ from gateway.events import (
     TurnStarted,
     WorkHandedOff,
 )
-from gateway.items import RequestItem
 from tests.fakes.scripted_client import ScriptedClient
 
 
@@ -67,18 +66,6 @@ class Answering(ScriptedClient):
             await self.happen(thread, *self.script.pop(0))
 
 
-class Person:
-    def __init__(self, *answers: Answer) -> None:
-        self.answers = list(answers)
-        self.asked: list[str] = []
-
-    async def ask(self, request: RequestItem) -> Answer:
-        self.asked.append(request.prompt)
-        if not self.answers:
-            raise EOFError
-        return self.answers.pop(0)
-
-
 def handed(text: str = "") -> WorkHandedOff:
     return WorkHandedOff(thread="", agent="front", target="user", text=text, to_people=True)
 
@@ -109,20 +96,28 @@ async def run(
     client: ScriptedClient,
     task: Task | None = None,
     *,
-    asker: Asker | None = None,
+    typed: Sequence[str] | None = None,
     out: io.StringIO | None = None,
     err: io.StringIO | None = None,
-    as_json: bool = False,
     names: bool = False,
 ) -> Done:
+    """A run's end; with lines that are `typed`, there is a terminal to ask at."""
     out, err = out or io.StringIO(), err or io.StringIO()
+    lines = "".join(f"{line}\n" for line in typed or ())
+    stdin = io.StringIO() if typed is None else Terminal(lines)
+    client.team_agents = {"front": "", "back": ""} if names else {"front": ""}
 
-    def output(thread: ThreadInfo) -> Output:
-        return JsonOutput(out) if as_json else TextOutput(out, err, names=names)
+    @asynccontextmanager
+    async def connect() -> AsyncGenerator[ScriptedClient]:
+        yield client
 
-    task = task or Task(text="Hi")
-    code = await run_task(client, task, output=output, err=err, asker=asker)
-    return Done(code, out.getvalue(), err.getvalue())
+    async with asyncio.timeout(8):
+        code = await run_task(task or Task(text="Hi"), connect, stdin=stdin, stdout=out, stderr=err)
+    return Done(ExitCode(code), out.getvalue(), err.getvalue())
+
+
+def questions(done: Done) -> list[str]:
+    return [line.partition("asks: ")[2] for line in done.err.splitlines() if "asks: " in line]
 
 
 async def until(fact: Callable[[], object]) -> None:
@@ -153,10 +148,8 @@ async def test_the_answer_is_all_that_standard_output_gets():
 async def test_who_wants_to_know_more_is_told_which_model_answers_for_another():
     note = "The model 'small' answers for now: 'large' is not available."
     client = Answering([Notice(thread="", text=note), said("Hello"), ended()])
-    out, err = io.StringIO(), io.StringIO()
-    output = TextOutput(out, err, names=False, verbose=True)
-    await run_task(client, Task(text="Hi"), output=lambda _: output, err=err)
-    assert (out.getvalue(), err.getvalue()) == ("Hello\n", f"parley: {note}\n")
+    done = await run(client, Task(text="Hi", verbose=True))
+    assert (done.out, done.err) == ("Hello\n", f"parley: {note}\n")
 
 
 async def test_several_agents_are_named():
@@ -165,7 +158,7 @@ async def test_several_agents_are_named():
 
 
 async def test_json_is_one_event_per_line():
-    done = await run(Answering([said("Grüße\x1b[2J"), ended()]), as_json=True)
+    done = await run(Answering([said("Grüße\x1b[2J"), ended()]), Task(text="Hi", style="json"))
     events = [json.loads(line) for line in done.out.splitlines()]
     kinds = [event["kind"] for event in events]
     assert kinds == ["turn_started", "message_finished", "turn_finished"]
@@ -180,7 +173,7 @@ async def test_foreign_text_can_not_steer_a_terminal_also_from_a_file():
     assert "parley: bad\n" in terminal.err
     assert "\x1b[2J" not in terminal.err
     assert (await run(Answering([*script]))).out == "Hello\n"
-    as_json = await run(Answering([*script]), as_json=True)
+    as_json = await run(Answering([*script]), Task(text="Hi", style="json"))
     assert as_json.out.isascii()
     assert hostile in [json.loads(line).get("text") for line in as_json.out.splitlines()]
 
@@ -280,6 +273,40 @@ async def test_another_turn_that_ends_is_not_mine():
     assert running.result().code == ExitCode.FAILED
 
 
+async def test_what_follows_on_the_end_of_the_turn_is_not_shown():
+    other = TurnStarted(thread="", messages=(HumanText(inbox=9, author="Bob", text="And mine?"),))
+    client = Answering([said("Yes."), ended(), other, said("No."), ended("failed", "no")])
+    done = await run(client)
+    assert (done.code, done.out, done.err) == (ExitCode.DONE, "Yes.\n", "")
+
+
+async def test_a_message_that_is_taken_as_an_answer_goes_on_with_that_turn():
+    client = Answering(
+        [
+            MessageWithdrawn(thread="", inbox=1),  # the fake has queued it
+            InputResolved(thread="", request="r1", outcome="Rome"),
+            TurnStarted(thread="", resumed=True),
+            said("To Rome."),
+            ended(),
+        ],
+        outcome="answer",
+    )
+    thread = client.add_thread("trip")
+    await client.happen(thread, TurnStarted(thread=""), asked("Where to?"), ended("waiting"))
+    done = await run(client, Task(text="Rome", session="trip"))
+    assert (done.code, done.out, done.err) == (ExitCode.DONE, "To Rome.\n", "")
+
+
+async def test_a_thread_that_is_deleted_meanwhile_is_an_error():
+    class Deleted(Answering):
+        async def events(self, thread: str, *, after: int = 0):
+            yield said("Hel")
+            raise NotFound("The thread was deleted.")
+
+    with pytest.raises(GatewayError, match="was deleted"):
+        await run(Deleted([]))
+
+
 async def test_errors_of_the_gateway_are_for_the_caller():
     client = Answering()
     client.fail = GatewayError("The disk is full.")
@@ -291,8 +318,9 @@ async def test_a_gateway_that_ends_is_an_error():
     class Ending(Answering):
         async def events(self, thread: str, *, after: int = 0):
             yield said("Hel")
+            raise GatewayClosed("The gateway has ended.")
 
-    with pytest.raises(GatewayClosed):
+    with pytest.raises(GatewayClosed, match="has ended"):
         await run(Ending([]))
 
 
@@ -355,40 +383,40 @@ async def test_a_question_is_asked_and_the_run_goes_on():
         [said("Hm."), asked(), ended("waiting")],
         [TurnStarted(thread="", resumed=True), said("So that one."), ended()],
     )
-    person = Person(Answer(kind="text", text="the red one"))
-    done = await run(client, asker=person)
+    done = await run(client, typed=["the red one"])
     assert (done.code, done.out) == (ExitCode.DONE, "Hm.\n\nSo that one.\n")
-    assert person.asked == ["Which one?"]
+    assert questions(done) == ["Which one?"]
     assert client.answers == [("r1", Answer(kind="text", text="the red one"))]
 
 
 async def test_a_question_in_the_midst_of_a_call_is_asked_before_the_turn_ends():
     client = Answering(
         [asked("Which size?", awaited=True)],
-        [asked("Allow it?", "r2", kind="approval", awaited=True)],
+        [asked("Allow it?", "r2", kind="approval", tool="rm", awaited=True)],
         [said("Ordered."), ended()],
     )
-    person = Person(Answer(kind="text", text="M"), Answer(kind="approve"))
-    done = await run(client, asker=person)
+    done = await run(client, typed=["M", "y"])
     assert (done.code, done.out) == (ExitCode.DONE, "Ordered.\n")
-    assert person.asked == ["Which size?", "Allow it?"]
+    assert questions(done) == ["Which size?"]
+    assert "front asks to run rm\n  Allow it?\n" in done.err
     assert [answer.kind for _, answer in client.answers] == ["text", "approve"]
 
 
-@pytest.mark.parametrize("asker", [None, Person()], ids=["nobody-there", "nobody-willing"])
-async def test_a_call_that_waits_for_nobody_is_told_so_and_the_run_goes_on(asker):
+@pytest.mark.parametrize("typed", [None, []], ids=["nobody-there", "nobody-willing"])
+async def test_a_call_that_waits_for_nobody_is_told_so_and_the_run_goes_on(typed):
     client = Answering(
         [asked("Which size?", awaited=True)],
-        [asked("Allow it?", "r2", kind="approval", awaited=True)],
+        [asked("Allow it?", "r2", kind="approval", tool="rm", awaited=True)],
         [said("Nothing was ordered."), ended()],
     )
-    done = await run(client, asker=asker)
+    done = await run(client, typed=typed)
     assert (done.code, done.out) == (ExitCode.DONE, "Nothing was ordered.\n")
     assert [answer for _, answer in client.answers] == [
         Answer(kind="text", text="Cancel"),
         Answer(kind="deny"),
     ]
-    assert done.err.splitlines()[:2] == [
+    lines = [line for line in done.err.splitlines() if not line.startswith(("Type", "> "))]
+    assert lines[:2] == [
         "front asks: Which size?",
         "parley: Nobody answers, and the call can't wait for it.",
     ]
@@ -398,17 +426,16 @@ async def test_a_hand_off_to_people_is_asked_and_the_run_goes_on():
     client = Answering(
         [said("Which order?"), handed(), ended()], [said("It is on its way."), ended()]
     )
-    person = Person(Answer(kind="text", text="Order 7"))
-    done = await run(client, asker=person)
+    done = await run(client, typed=["Order 7"])
     assert (done.code, done.out) == (ExitCode.DONE, "Which order?\n\nIt is on its way.\n")
-    assert person.asked == ["over to you"]
+    assert questions(done) == ["over to you"]
     assert [text for _, text in client.sent] == ["Hi", "Order 7"]
 
 
 async def test_a_hand_off_that_another_agent_took_up_is_none_to_people():
     taken = SpeakerStarted(thread="", agent="clerk")
     client = Answering([handed(), taken, said("Done.", "clerk"), ended()])
-    done = await run(client, asker=Person())
+    done = await run(client, typed=[])
     assert (done.code, done.err) == (ExitCode.DONE, "")
 
 
@@ -424,18 +451,31 @@ async def test_several_questions_are_each_asked_once():
         [TurnStarted(thread="", resumed=True), ended("waiting")],
         [TurnStarted(thread="", resumed=True), ended()],
     )
-    person = Person(Answer(kind="approve"), Answer(kind="deny", text="no"))
-    assert (await run(client, asker=person)).code == ExitCode.DONE
-    assert person.asked == ["One?", "Two?"]
+    done = await run(client, typed=["yes", "no"])
+    assert done.code == ExitCode.DONE
+    assert questions(done) == ["One?", "Two?"]
 
 
-@pytest.mark.parametrize("asker", [None, Person()], ids=["nobody-there", "nobody-willing"])
-async def test_without_an_answer_the_question_is_written_and_has_its_own_exit_code(asker):
-    done = await run(Answering([said("Hm."), asked(), ended("waiting")]), asker=asker)
+@pytest.mark.parametrize("typed", [None, []], ids=["nobody-there", "nobody-willing"])
+async def test_without_an_answer_the_question_is_written_and_has_its_own_exit_code(typed):
+    done = await run(Answering([said("Hm."), asked(), ended("waiting")]), typed=typed)
     assert (done.code, done.out) == (ExitCode.WAITING, "Hm.\n")
-    question, advice = done.err.splitlines()
+    question, *_, advice = done.err.splitlines()
+    assert len(done.err.splitlines()) == (2 if typed is None else 4)
     assert question == "front asks: Which one?"
     assert advice.startswith("parley: The team waits for your answer. Without --session")
+
+
+async def test_a_tool_that_is_allowed_is_approved_and_another_one_is_asked_about():
+    client = Answering(
+        [asked("Read?", kind="approval", tool="read"), ended("waiting")],
+        [asked("Wipe?", "r2", kind="approval", tool="wipe"), ended("waiting")],
+        [ended()],
+    )
+    done = await run(client, Task(text="Hi", allow=frozenset(["read"])), typed=["n too risky"])
+    assert [answer.kind for _, answer in client.answers] == ["approve", "deny"]
+    assert "Read?" not in done.err
+    assert "front asks to run wipe" in done.err
 
 
 async def test_an_answer_that_comes_too_late_is_told():
@@ -443,8 +483,9 @@ async def test_an_answer_that_comes_too_late_is_told():
         [asked(), ended("waiting"), InputResolved(thread="", request="r1", outcome="x"), ended()]
     )
     client.refuse_answer = "That was answered already."
-    done = await run(client, asker=Person(Answer(kind="text", text="x")))
-    assert (done.code, done.err) == (ExitCode.DONE, "parley: That was answered already.\n")
+    done = await run(client, typed=["x"])
+    assert done.code == ExitCode.DONE
+    assert done.err.endswith("> parley: That was answered already.\n")
 
 
 async def test_a_session_that_waits_asks_before_it_takes_the_message():
