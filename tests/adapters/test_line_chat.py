@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import math
 import shutil
 import socket
 import struct
@@ -19,11 +20,18 @@ import pytest
 from gateway.app.find_adapters import find_adapter
 from gateway.app.load import load_config
 from gateway.app.serve import open_service, run_adapters
-from gateway.backfill.pauses import ALIVE
+from gateway.backfill import pauses
+from gateway.backfill.pauses import ALIVE, CONNECTED
 from gateway.conversation import ConversationKey
+from gateway.gateway import Gateway
+from gateway.pacing.pacer import Pacer
 from gateway.surface import Line, Part, Place, PlatformUnreachable
+from tests.contract.backfill import BackfillContract
 from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
+from tests.fakes.hand_clock import HandClock
 from tests.fakes.new_store import new_store
+from tests.fakes.rooms import Everybody
+from tests.gateway.scripted import ScriptedTeams, solo
 
 Connection: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -71,7 +79,7 @@ class LineHarness:
 
     def __init__(self, module) -> None:
         self.module = module
-        self.surface = module.LineSurface()
+        self.surface = module.LineSurface(Pacer())
         key = ConversationKey(platform="lines", channel="lobby")
         self.place = Place(key=key, thread="t", asker=self.people[0])
         self._seen: list[VisibleMessage] = []
@@ -123,6 +131,77 @@ class TestTheContract(TextSurfaceContract):
             yield harness
             harness.writer.close()
             harness.client.close()
+
+
+class PausesHarness:
+    """A process of the example by a clock of its own; what is said is in its file alone."""
+
+    def __init__(self, module, clock: HandClock, folder: Path) -> None:
+        self.module, self.clock, self._folder = module, clock, folder
+        self.file = folder / "lines.jsonl"
+        self._gateway: Gateway | None = None
+        self._store = new_store(folder)
+
+    @asynccontextmanager
+    async def process(self) -> AsyncGenerator[None]:
+        self._store = new_store(self._folder)
+        teams = ScriptedTeams(lambda: solo(*["fine"] * 30))
+        adapter = self.module.build(self.module.Config(port=free_port(), history=self.file))
+        async with (
+            Gateway(self._store, teams, access=Everybody(), clock=self.clock.time) as self._gateway,
+            asyncio.TaskGroup() as group,
+        ):
+            running = group.create_task(adapter.run(self._gateway), name="the example")
+            await self._marked()
+            yield
+            running.cancel()
+        self._gateway = None
+
+    async def _marked(self) -> None:
+        now = f"{self.clock.time():.3f}"
+        while self._gateway and now != (await self._gateway.marks.read("lines")).get(CONNECTED):  # noqa: ASYNC110 (a store tells nobody)
+            await asyncio.sleep(0.002)
+
+    async def say(self, text: str) -> None:
+        said = {"name": "ann", "room": f"room {text}", "text": text, "at": self.clock.time()}
+        with self.file.open("a") as file:
+            file.write(json.dumps(said) + "\n")
+        self.clock.advance(1)
+
+    async def pass_time(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        await self._marked()
+
+    async def heard(self) -> list[str]:
+        if self._gateway is None:
+            return []
+        return await self._store.write(
+            lambda c: [row[0] for row in c.fetch("SELECT text FROM inbox ORDER BY id")]
+        )
+
+    async def cards(self) -> int:
+        raise NotImplementedError
+
+    async def unread(self) -> int:
+        counts = await self._gateway.store.missed_counts() if self._gateway else None
+        return sum(counts.unread.values()) if counts else 0
+
+
+@pytest.mark.usefixtures("installed")
+class TestTheLawsOfPauses(BackfillContract):
+    @pytest.fixture
+    def harness(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PausesHarness:
+        monkeypatch.setattr(pauses, "MARK_EVERY", 0.006)
+        monkeypatch.setattr(pauses, "FROZEN", math.inf)  # minutes go by at once
+        module, clock = find_adapter("lines"), HandClock()
+
+        class TimedHistory(module.LineHistory):
+            def __init__(self, file: Path) -> None:
+                super().__init__(file)
+                self.clock = clock
+
+        monkeypatch.setattr(module, "LineHistory", TimedHistory)
+        return PausesHarness(module, clock, tmp_path)
 
 
 @asynccontextmanager
@@ -180,6 +259,25 @@ async def test_a_person_on_a_line_is_answered(tmp_path: Path):
         writer.write(b'{"name": "ann", "room": "lobby", "text": "Good morning"}\n')
         assert (await read_text(reader)).startswith("front_desk:")
         writer.close()
+
+
+@pytest.mark.usefixtures("installed")
+async def test_a_busy_room_is_written_to_at_its_pace():
+    clock = HandClock()
+    surface = find_adapter("lines").LineSurface(Pacer(clock=clock))
+    places = [
+        Place(key=ConversationKey(platform="lines", channel=room), thread="t", asker="lines:ann")
+        for room in ("lobby", "attic")
+    ]
+    for _ in range(10):
+        await surface.ready(places[0], "post")
+    await surface.ready(places[1], "post")
+    async with asyncio.TaskGroup() as group:
+        next_one = group.create_task(surface.ready(places[0], "post"))
+        await asyncio.sleep(0)
+        assert not next_one.done()
+        clock.advance(0.5)
+    assert surface.limit("post") == "messages in a room"
 
 
 @pytest.mark.usefixtures("installed")
@@ -267,4 +365,4 @@ async def test_a_lost_listener_does_not_make_the_others_see_a_post_twice():
 
 
 def test_the_example_is_short():
-    assert len((EXAMPLE / "line_chat.py").read_text().splitlines()) < 280
+    assert len((EXAMPLE / "line_chat.py").read_text().splitlines()) <= 258

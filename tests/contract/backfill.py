@@ -33,7 +33,10 @@ class BackfillHarness(Protocol):
         ...
 
     async def cards(self) -> int:
-        """The number of cards that offer an answer."""
+        """The number of cards that offer an answer.
+
+        Raises NotImplementedError where there are none.
+        """
         ...
 
     async def unread(self) -> int:
@@ -67,6 +70,10 @@ class BackfillContract:
             pass
         await harness.say("hours ago")
         await harness.pass_time(HOURS)
+        try:
+            await harness.cards()
+        except NotImplementedError:
+            pytest.skip("there are no cards")
         for _ in range(2):
             async with harness.process():
                 async with asyncio.timeout(20):

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,16 +23,10 @@ from gateway.config.table import AdapterSection
 from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import GatewayError
 from gateway.history import Found, Page, PlatformHistory, Redelivery
-from gateway.interactions import (
-    Button,
-    Command,
-    FormOpening,
-    FormSpec,
-    Interaction,
-    RequestAnswer,
-    buttons,
-)
+from gateway.interactions import Button, Command, FormOpening, FormSpec, RequestAnswer, buttons
 from gateway.missed import OpenGap
+from gateway.pacing.limits import Caller, Limit, Rank
+from gateway.pacing.pacer import Pacer
 from gateway.render.markdown import markdown
 from gateway.surface import (
     Card,
@@ -45,9 +38,11 @@ from gateway.surface import (
     PlatformUnreachable,
     Speech,
     TextLimits,
+    Use,
 )
 
 PLATFORM = "lines"
+POSTS = Limit(per_minute=120, burst=10)  # in a room: nobody reads faster
 
 
 class Config(AdapterSection):
@@ -70,7 +65,8 @@ class LineSurface:
     platform = people = PLATFORM
     limits = TextLimits(message=2000)
 
-    def __init__(self) -> None:
+    def __init__(self, pacer: Pacer) -> None:
+        self.pacer = pacer
         self.listeners: dict[asyncio.StreamWriter, str] = {}
         """The room of each connection."""
 
@@ -94,6 +90,15 @@ class LineSurface:
             raise PlatformUnreachable(f"nobody is in {place.key.channel}")
         return part.key
 
+    async def ready(self, place: Place, use: Use) -> None:
+        """Wait for a turn to write in the room: people and their threads take turns."""
+        posts = self.pacer.bucket(f"{PLATFORM} {place.key.channel}", POSTS)
+        await posts.acquire(Caller.at(place), Rank.POST)
+
+    def limit(self, use: Use) -> str:
+        """What an answer waits for, in `parley status`."""
+        return "messages in a room"
+
 
 class LineHistory(PlatformHistory[InboundMessage]):
     """The file of all lines; their numbers are ids."""
@@ -114,14 +119,12 @@ class LineHistory(PlatformHistory[InboundMessage]):
         said: list[Found[InboundMessage]] = []
         for number, line in enumerate(self.file.read_text().splitlines()):
             with suppress(ValueError, KeyError, TypeError, AttributeError):
-                data = json.loads(line)
-                each = parse_message(data, parse_interaction(data), number)
-                found = Found(key=each.key, id=each.message_id, at=each.at, said=each)
-                said += [found] if each.event == "message" else []
-        new = [each for each in said if each.at > gap.since]
+                each, _ = parse(json.loads(line), number)
+                if each.event == "message" and each.at > gap.since:
+                    said.append(Found(key=each.key, id=each.message_id, at=each.at, said=each))
         if gap.place.channel:
-            return Page(said=[each for each in new if each.key == gap.place])
-        return Page(further={each.key: each.at for each in new})
+            return Page(said=[each for each in said if each.key == gap.place])
+        return Page(further={each.key: each.at for each in said})
 
     async def prepare(self, found: Found[InboundMessage], *, joined: bool) -> InboundMessage:
         """All that is said is for the team."""
@@ -138,19 +141,17 @@ class LineAdapter:
 
     async def run(self, host: AdapterHost) -> None:
         """Serve until cancelled."""
-        surface = LineSurface()
+        surface = LineSurface(Pacer(host.shared_rate))
         history = LineHistory(self.config.history)
         pauses = (backfill := host.backfill(history)).pauses(Redelivery())
-        tasks: set[asyncio.Task[Any]] = set()
 
         async def take_line(line: bytes, writer: asyncio.StreamWriter) -> FormSpec | str:
             try:
-                data = json.loads(line) | {"at": time.time()}
-                does = parse_interaction(data)
-                message = parse_message(data, does, history.add(data))
+                data = json.loads(line) | {"at": history.clock.time()}
+                message, form = parse(data, history.add(data))
                 surface.listeners[writer] = message.key.channel
-                if isinstance(does, FormOpening):
-                    return await host.open_form(message, does)
+                if form is not None:
+                    return await host.open_form(message, form)
                 return (await host.accept(message)).reply
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 return f"This line can't be read: {error!r}"
@@ -159,9 +160,6 @@ class LineAdapter:
                 return str(error)
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            if task := asyncio.current_task():
-                tasks.add(task)
-                task.add_done_callback(tasks.discard)
             surface.listeners[writer] = ""
             try:
                 while line := await reader.readline():
@@ -179,47 +177,38 @@ class LineAdapter:
             group.create_task(backfill.run(), name="catch-up")
             group.create_task(pauses.run(lambda: True), name="pauses")
             pauses.connected()
-            server = await asyncio.start_server(serve, "127.0.0.1", self.config.port)
+            server = await asyncio.start_server(
+                lambda *line: group.create_task(serve(*line)), "127.0.0.1", self.config.port
+            )
             try:
                 while True:
                     host.health.heartbeat(PLATFORM)
                     await asyncio.sleep(30)
             finally:
                 server.close()
-                for writer in surface.listeners:
-                    writer.close()
-                await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def parse_interaction(data: dict[str, Any]) -> Interaction | None:
-    """A pressed button, or a form sent back. Raises ValueError."""
-    if "press" not in data:
-        return None
-    button = Button.parse(str(data["press"]))
+def parse(data: dict[str, Any], line: int) -> tuple[InboundMessage, FormOpening | None]:
+    """The message, and the form that it wants. Raises KeyError, TypeError or ValueError."""
+    button = Button.parse(str(data["press"])) if "press" in data else None
     does = button and button.pressed
-    if not isinstance(does, RequestAnswer | FormOpening | Command):
+    if "press" in data and not isinstance(does, RequestAnswer | FormOpening | Command):
         raise ValueError(f"no button: {data['press']}")
     if isinstance(does, FormOpening) and "text" in data:
-        return does.sent(str(data["text"]))
-    return does
-
-
-def parse_message(data: dict[str, Any], does: Interaction | None, line: int) -> InboundMessage:
-    """The message. Raises KeyError, TypeError or ValueError."""
+        does = does.sent(str(data["text"]))
     key = ConversationKey(platform=PLATFORM, channel=str(data["room"]))
-    number = str(line)
-    author = Author(id=f"{PLATFORM}:{data['name']}", name=str(data["name"]))
-    return InboundMessage(
+    message = InboundMessage(
         key=key,
-        author=author,
+        author=Author(id=f"{PLATFORM}:{data['name']}", name=str(data["name"])),
         event="click" if does else "message",
         text=does.text if isinstance(does, Command) else "" if does else str(data["text"]),
-        dedupe=(key.dedupe("click" if does else "create", number),),
-        message_id=number,
-        order_key=order_key(number),
+        dedupe=(key.dedupe("click" if does else "create", str(line)),),
+        message_id=str(line),
+        order_key=order_key(str(line)),
         at=float(data["at"]),
         click=does if isinstance(does, RequestAnswer) else None,
     )
+    return message, does if isinstance(does, FormOpening) else None
 
 
 def render_content(content: Content) -> dict[str, Any]:
@@ -246,11 +235,7 @@ def render_card(card: Card) -> dict[str, Any]:
     text = "\n".join(filter(None, [markdown(request.prompt), card.link, call, card.outcome]))
     if card.outcome:
         return {"text": text}
-    shown = [
-        {"label": button.label, "send": {"press": button.id}}
-        for row in buttons(request)
-        for button in row
-    ]
+    shown = [{"label": b.label, "send": {"press": b.id}} for row in buttons(request) for b in row]
     return {"text": text, "pings": [*card.mentions], "buttons": shown}
 
 
