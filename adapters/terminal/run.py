@@ -68,7 +68,7 @@ async def run_task(
 
 
 class _Run(PlainChat):
-    """A pipe with the task, and then the answers of who is asked.
+    """A pipe with the task, then with answers of who is asked.
 
     What follows on a question or the end of a turn is shown once that was looked at.
     """

@@ -134,7 +134,7 @@ class TestTheContract(TextSurfaceContract):
 
 
 class PausesHarness:
-    """A process of the example by a clock of its own; what is said is in its file alone."""
+    """A process of the example, by a clock of its own."""
 
     def __init__(self, module, clock: HandClock, folder: Path) -> None:
         self.module, self.clock, self._folder = module, clock, folder

@@ -91,12 +91,12 @@ class LineSurface:
         return part.key
 
     async def ready(self, place: Place, use: Use) -> None:
-        """Wait for a turn to write in the room: people and their threads take turns."""
+        """Wait for a turn to write in the room."""
         posts = self.pacer.bucket(f"{PLATFORM} {place.key.channel}", POSTS)
         await posts.acquire(Caller.at(place), Rank.POST)
 
     def limit(self, use: Use) -> str:
-        """What an answer waits for, in `parley status`."""
+        """The name of its pace, for `parley status`."""
         return "messages in a room"
 
 
@@ -189,7 +189,7 @@ class LineAdapter:
 
 
 def parse(data: dict[str, Any], line: int) -> tuple[InboundMessage, FormOpening | None]:
-    """The message, and the form that it wants. Raises KeyError, TypeError or ValueError."""
+    """The message, and the form that it wants. Raises ValueError."""
     button = Button.parse(str(data["press"])) if "press" in data else None
     does = button and button.pressed
     if "press" in data and not isinstance(does, RequestAnswer | FormOpening | Command):

@@ -101,7 +101,7 @@ async def run(
     err: io.StringIO | None = None,
     names: bool = False,
 ) -> Done:
-    """A run's end; with lines that are `typed`, there is a terminal to ask at."""
+    """A run; lines that are `typed` come from a terminal."""
     out, err = out or io.StringIO(), err or io.StringIO()
     lines = "".join(f"{line}\n" for line in typed or ())
     stdin = io.StringIO() if typed is None else Terminal(lines)
