@@ -44,10 +44,6 @@ class JobStore(Protocol):
         """Some threads that have waited, and were not told so."""
         ...
 
-    async def hasten_next(self, person: str) -> None:
-        """Let a person's next thread run now."""
-        ...
-
 
 class JobDispatcher(LocalDispatcher):
     """Runs claimed turns, and takes jobs while there is room.
@@ -154,18 +150,8 @@ class JobDispatcher(LocalDispatcher):
         task.add_done_callback(self._deferring.discard)
 
     def _ended(self, request: RunRequest) -> None:
-        if request.limits is not None:
-            self._start(self._hasten(request.person), f"turns of {request.person} go on")
-        elif self._was_full:
-            self.look()
-
-    async def _hasten(self, person: str) -> None:
-        """Let the person's next thread run, which waited for this turn's end."""
-        try:
-            await self._store.hasten_next(person)
-        except GatewayError as error:
-            LOG.warning("the next turn of a person begins a little later: %s", error)
-        self.look()
+        if self._was_full or request.limits is not None:
+            self.look()  # the person's next thread may run, which waited for the turn's end
 
     async def _defer(self, job: LaneJob) -> None:
         try:

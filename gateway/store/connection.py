@@ -94,8 +94,8 @@ class Connection(Protocol):
         """
         ...
 
-    def hasten(self, thread: str | None = None, /) -> None:
-        """Let a thread, or each, that is to run later run now."""
+    def hasten(self, thread: str | None = None, /, *, person: str = "") -> None:
+        """Let a thread, the first of a person, or each, that is to run later run now."""
         ...
 
 
@@ -140,5 +140,5 @@ class NoConnection:
         """Wake nobody."""
         return False
 
-    def hasten(self, thread: str | None = None, /) -> None:
+    def hasten(self, thread: str | None = None, /, *, person: str = "") -> None:
         """Wake nobody."""

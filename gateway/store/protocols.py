@@ -657,10 +657,6 @@ class SupportsNodes(Protocol):
         """Let a node run the thread."""
         ...
 
-    async def hasten_next(self, person: str) -> None:
-        """Let a person's next thread run now."""
-        ...
-
     async def dead_nodes(self, boot: str) -> list[str]:
         """Nodes without a sign of life, or gone from their turns.
 

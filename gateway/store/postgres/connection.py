@@ -90,9 +90,9 @@ class PostgresConnection:
         defer(self.pipeline, job)
         return True
 
-    def hasten(self, thread: str | None = None, /) -> None:
-        """Let a thread, or each, that is to run later run now."""
-        hasten(self.pipeline, thread)
+    def hasten(self, thread: str | None = None, /, *, person: str = "") -> None:
+        """Let some that are to run later run now; see Connection."""
+        hasten(self.pipeline, thread, person)
 
     def _send(self, statement: str, parameters: Parameters) -> Sent:
         text, names = translated(statement)

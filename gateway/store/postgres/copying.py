@@ -19,6 +19,7 @@ from gateway.store.nodes import Node
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import place_of, translate
+from gateway.store.postgres.jobs import TABLES
 from gateway.store.postgres.membership import Membership
 from gateway.store.postgres.migrate import bring_up_to_date, version_of
 from gateway.store.postgres.pipeline import Raw
@@ -42,7 +43,7 @@ _READ = {
     "BLOB": ('"{}"', "bytea"),
 }
 """Expression and type of a column, as SQLite would have it."""
-_OURS = "relnamespace = current_schema()::regnamespace AND relname NOT LIKE 'procrastinate%'"
+_OURS = f"relnamespace = current_schema()::regnamespace AND relname NOT LIKE '{TABLES}'"
 _NUMBERED = f"""
     SELECT relname, attname, pg_get_serial_sequence(c.oid::regclass::text, attname)
     FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid

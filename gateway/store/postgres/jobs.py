@@ -1,10 +1,11 @@
 """Jobs of procrastinate: threads with work that no node has begun.
 
-They are deferred, fetched and finished by procrastinate's own functions, on the connection and in
-the transaction of the unit that is about the thread. Fetching a job, claiming the thread's turn and
-finishing the job is one transaction, so no job is ever left half done: the turn's row and the
-thread's owner say where it runs. A thread has one job at most (`queueing_lock`), and is locked
-before its job is deferred, so that none is missed by who finishes the last one.
+What is below its public surface stands here alone: see docs/development.md. Jobs are deferred,
+fetched and finished by its own functions, on the connection and in the transaction of the unit that
+is about the thread. Fetching a job, claiming the thread's turn and finishing the job is one
+transaction, so no job is ever left half done: the turn's row and the thread's owner say where it
+runs. A thread has one job at most (`queueing_lock`), and is locked before its job is deferred, so
+that none is missed by who finishes the last one.
 """
 
 from __future__ import annotations
@@ -29,40 +30,48 @@ TOGETHER = 20
 AGES = 10
 """Places that a job gains over those of busy people each time that `age_jobs` is called."""
 
-_IS_THERE = "SELECT to_regclass('procrastinate_jobs') IS NOT NULL"
+TABLES = "procrastinate%"
+"""Names of its tables, for LIKE."""
 
-_RUN_NOW = """
-    UPDATE procrastinate_jobs SET scheduled_at = NULL,
-     args = CASE WHEN $2::jsonb ->> 'limits' IS NULL THEN $2::jsonb ELSE args END WHERE id IN
-     (SELECT id FROM procrastinate_jobs WHERE queueing_lock = $1 AND status = 'todo'
-      FOR UPDATE SKIP LOCKED)
+_IS_THERE = "SELECT to_regclass(%s) IS NOT NULL"
+_BESIDE = """
+    CREATE VIEW waiting_threads (thread) AS
+     SELECT queueing_lock FROM procrastinate_jobs WHERE status = 'todo';
+    -- A thread that is gone leaves no job. One that a node looks at just now is finished by it.
+    CREATE OR REPLACE FUNCTION drop_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        DELETE FROM procrastinate_jobs WHERE id IN (SELECT id FROM procrastinate_jobs
+         WHERE queueing_lock = OLD.id AND status = 'todo' FOR UPDATE SKIP LOCKED);
+        RETURN NULL;
+    END $$;
+    CREATE OR REPLACE TRIGGER gone AFTER DELETE ON threads FOR EACH ROW EXECUTE FUNCTION drop_jobs()
 """
-_HASTEN = """
-    UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE id IN
-     (SELECT id FROM procrastinate_jobs WHERE queueing_lock = $1 AND status = 'todo'
-      FOR UPDATE SKIP LOCKED)
+
+_AT_ONCE = """
+    UPDATE procrastinate_jobs SET scheduled_at = NULL{} WHERE id IN
+     (SELECT j.id FROM procrastinate_jobs j {} FOR UPDATE OF j SKIP LOCKED)
 """
-_HASTEN_ALL = """
-    UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE id IN
-     (SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND scheduled_at > now()
-      FOR UPDATE SKIP LOCKED)
-"""
+_OF_THREAD = "WHERE j.queueing_lock = $1 AND j.status = 'todo'"
+_RUN_NOW = _AT_ONCE.format(
+    ", args = CASE WHEN $2::jsonb ->> 'limits' IS NULL THEN $2::jsonb ELSE args END", _OF_THREAD
+)
+_HASTEN = _AT_ONCE.format("", _OF_THREAD)
+_HASTEN_ALL = _AT_ONCE.format("", "WHERE j.status = 'todo' AND j.scheduled_at > now()")
+_HASTEN_NEXT = _AT_ONCE.format(
+    "",
+    """JOIN (SELECT thread FROM inbox WHERE author = $1 AND outcome = 'queued'
+       UNION SELECT thread FROM inbox WHERE author = $1 AND outcome = 'command'
+        AND turn IS NOT NULL AND taken_at IS NULL) AS w ON w.thread = j.queueing_lock
+     WHERE j.status = 'todo' AND j.args ->> 'person' = $1 AND j.scheduled_at > now()
+     ORDER BY j.priority DESC, j.id LIMIT 1""",
+)
+"""The job of a message, or of a /retry, that waits."""
 _LEAVE = f"""
     UPDATE threads SET owner = '{FREE}' WHERE id = $1
      AND owner = current_setting('parley.boot', TRUE)
      AND COALESCE((SELECT told FROM deliveries WHERE thread = $1), 0) >= $2
      AND NOT EXISTS (SELECT 1 FROM turns WHERE thread = $1 AND status = 'running')
 """
-_HASTEN_NEXT = """
-    UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE id IN
-     (SELECT j.id FROM procrastinate_jobs j JOIN
-       (SELECT thread FROM inbox WHERE author = $1 AND outcome = 'queued'
-        UNION SELECT thread FROM inbox WHERE author = $1 AND outcome = 'command'
-         AND turn IS NOT NULL AND taken_at IS NULL) AS w ON w.thread = j.queueing_lock
-      WHERE j.status = 'todo' AND j.args ->> 'person' = $1 AND j.scheduled_at > now()
-      ORDER BY j.priority DESC, j.id LIMIT 1 FOR UPDATE OF j SKIP LOCKED)
-"""
-"""The job of a message, or of a /retry, that waits."""
 _DEFER = f"""
     SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(
       CASE WHEN n.boot IS NULL THEN split_part(t.key, '/', 1) ELSE 'node ' || n.boot END, '{TASK}',
@@ -137,10 +146,14 @@ _AGE = f"""
 
 
 def install_jobs(raw: Raw) -> None:
-    """Make procrastinate's tables and functions, unless they are there."""
-    if not raw.execute(_IS_THERE).fetchall()[0][0]:
-        with raw.transaction():
-            raw.execute(SchemaManager.get_schema().encode())
+    """Make procrastinate's tables and functions, and ours, unless they are there."""
+    for name, script in (
+        ("procrastinate_jobs", SchemaManager.get_schema()),
+        ("waiting_threads", _BESIDE),
+    ):
+        if not raw.execute(_IS_THERE, [name]).fetchall()[0][0]:
+            with raw.transaction():
+                raw.execute(script.encode())
 
 
 def defer(pipeline: Pipeline, job: LaneJob) -> None:
@@ -157,17 +170,14 @@ def defer(pipeline: Pipeline, job: LaneJob) -> None:
     pipeline.send(_DEFER, [job.thread, job.person, arguments, float(job.delay)])
 
 
-def hasten(pipeline: Pipeline, thread: str | None) -> None:
-    """Let the thread's job, or each, run now."""
-    if thread is None:
+def hasten(pipeline: Pipeline, thread: str | None, person: str) -> None:
+    """Let the thread's job, the first of a person's later ones, or each, run now."""
+    if person:
+        pipeline.send(_HASTEN_NEXT, [person])
+    elif thread is None:
         pipeline.send(_HASTEN_ALL)
     else:
         pipeline.send(_HASTEN, [thread])
-
-
-def hasten_next(pipeline: Pipeline, person: str) -> None:
-    """Let the first of a person's later jobs run now."""
-    pipeline.send(_HASTEN_NEXT, [person])
 
 
 def fetch(pipeline: Pipeline, queues: Sequence[str]) -> FoundJob | None:

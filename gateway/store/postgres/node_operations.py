@@ -121,10 +121,6 @@ class NodeOperations(WriteOperations):
 
         await self.write(unit)
 
-    async def hasten_next(self, person: str) -> None:
-        """Let a person's next thread run now."""
-        await self.write(lambda connection: jobs.hasten_next(connection.pipeline, person))
-
     async def dead_nodes(self, boot: str) -> list[str]:
         """Nodes without a sign of life, or gone from their turns.
 
@@ -179,7 +175,7 @@ class NodeOperations(WriteOperations):
 
         def unit(connection: PostgresConnection) -> Healed:
             adopted = lanes.adopt(connection, boot, platforms)
-            if is_the_one := all_work and _is_the_one(connection):
+            if is_the_one := all_work and connection.fetch(_ONE_HEALS)[0][0]:
                 lanes.free_lost_lanes(connection, now - LEFT)
                 lanes.defer_lost(connection)
             jobs.spread(connection.pipeline, boot if full else "")
@@ -220,9 +216,3 @@ class NodeOperations(WriteOperations):
     async def running_elsewhere(self, boot: str) -> frozenset[str]:
         """Threads whose turns run on other nodes."""
         return await self.read(lambda connection: lanes.running_elsewhere(connection, boot))
-
-
-def _is_the_one(connection: PostgresConnection) -> bool:
-    """True if no other node looks for lost work now."""
-    pipeline = connection.pipeline
-    return pipeline.rows(pipeline.send(_ONE_HEALS), tuple)[0][0]

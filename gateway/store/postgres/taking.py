@@ -17,6 +17,7 @@ from gateway.store.turn_records import (
     full_group,
 )
 from gateway.store.units import claims, holds, lanes
+from gateway.store.units.rows import UNSYNCED
 
 LOOKED_AT = 8
 """Jobs that a node looks at in one transaction."""
@@ -44,6 +45,8 @@ def take_work(
     for _ in range(LOOKED_AT):
         found = jobs.fetch(connection.pipeline, search.queues)
         if found is None:
+            if not held:
+                connection.execute(UNSYNCED)
             return FoundWork(job=LaneJob(thread=""), held=tuple(held)) if held else None
         fetched(found)
         if (turn := _claim(connection, now, found, search, held)) is not None:

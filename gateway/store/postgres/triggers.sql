@@ -268,15 +268,6 @@ CREATE TABLE session_marks (
     word    TEXT COLLATE "C" NOT NULL
 ) WITH (fillfactor = 50);
 
--- A thread that is gone leaves no job. One that a node looks at just now is finished by that node.
-CREATE FUNCTION drop_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM procrastinate_jobs WHERE id IN
-     (SELECT id FROM procrastinate_jobs WHERE queueing_lock = OLD.id AND status = 'todo' FOR UPDATE SKIP LOCKED);
-    RETURN NULL;
-END $$;
-CREATE TRIGGER gone AFTER DELETE ON threads FOR EACH ROW EXECUTE FUNCTION drop_jobs();
-
 -- Seconds since the epoch by the server's clock, the same for all nodes.
 CREATE FUNCTION server_time() RETURNS double precision LANGUAGE sql VOLATILE
     RETURN extract(epoch FROM clock_timestamp());

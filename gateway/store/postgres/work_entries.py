@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import stat
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
-from gateway.errors import StoreFull, StoreUnwritable
+from gateway.store.lock import file_errors
 from gateway.store.postgres.contents import PART
 from gateway.values import value
 
@@ -66,6 +65,7 @@ class Spool:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._file = SpooledTemporaryFile[bytes](IN_MEMORY, dir=str(folder))
         self._ends: dict[str, int] = {}
         self.sizes: dict[str, int] = {}
@@ -79,14 +79,9 @@ class Spool:
         sha256 = hash_of(data)
         if not sha256 or sha256 in self.sizes:
             return sha256
-        try:
+        with file_errors(self._folder):
             self._file.seek(0, os.SEEK_END)
             self._file.write(data)
-        except OSError as error:
-            if error.errno == errno.ENOSPC:
-                raise StoreFull from error
-            reason = f"No copy of a work folder's files can be written: {error.strerror}."
-            raise StoreUnwritable(reason) from error
         self._ends[sha256], self.sizes[sha256] = self._file.tell(), len(data)
         return sha256
 

@@ -7,13 +7,12 @@ stored, after a crash between a tool's work and its commit; then it stays, and i
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import os
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -21,15 +20,16 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from gateway.base.describe import describe
-from gateway.errors import LeaseLost, StoreFull, StoreUnwritable
+from gateway.errors import LeaseLost
 from gateway.store.connection import Connection, Unit
+from gateway.store.lock import file_errors
 from gateway.store.postgres import work_rows
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.handles import is_folder
 from gateway.store.postgres.work_entries import Entry, Spool
 from gateway.store.postgres.work_load import move_entries, refresh, write_copy
 from gateway.store.postgres.work_note import WorkNote, left_out_before, read_note, write_note
-from gateway.store.postgres.work_scan import FolderDiff, find_changes, nothing_left
+from gateway.store.postgres.work_scan import FolderDiff, find_changes
 from gateway.store.records import CallRow
 from gateway.store.turn_records import TurnUpdate
 from gateway.values import value
@@ -146,13 +146,12 @@ class WorkFolders:
 
     def _look(self, thread: str, copy: WorkingCopy, began: int, version: str) -> FolderDiff | None:
         """Changes of the folder, noted; None if it can't be read."""
-        spool = Spool(self._store)
         # A clock that was set back must not hide what is changed from now on.
         since = copy.note.since if copy.note.since < began else 0
         try:
-            changes = find_changes(self.path(thread), copy.entries, since, self._limits, spool)
-        except FileNotFoundError:
-            changes = nothing_left(copy.entries, spool)
+            changes = find_changes(
+                self.path(thread), copy.entries, since, self._limits, Spool(self._store)
+            )
         except OSError as error:
             LOG.warning("thread %s: its work folder can't be read: %s", thread, describe(error))
             return None
@@ -165,7 +164,7 @@ class WorkFolders:
         if not changes.is_empty or changes.left_out.keys() != known.keys():
             left_out = changes.left_out
             note = replace(copy.note, versions=versions, since=since, left_out=left_out)
-            with _written():
+            with file_errors(self._store):
                 write_note(self._notes / thread, note)
         return changes
 
@@ -193,7 +192,7 @@ class WorkFolders:
         if (copy := self._find(connection, thread)) is not None:
             return copy
         entries = work_rows.entries(connection, thread)
-        with _written():
+        with file_errors(self._store):
             return self._load(connection, thread, stored, entries)
 
     def _load(
@@ -275,19 +274,6 @@ class WorkFolders:
 
     def _lock(self, thread: str) -> asyncio.Lock:
         return self._locks.setdefault(thread, asyncio.Lock())
-
-
-@contextmanager
-def _written() -> Generator[None]:
-    """Let errors of the disk be those of a store."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise StoreFull from error
-        raise StoreUnwritable(
-            f"A work folder can't be written: {error.strerror or describe(error)}."
-        ) from error
 
 
 def _has_entries(folder: Path) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
@@ -58,22 +59,18 @@ def find_changes(
     of changed files go to the spool. Raises OSError if the folder can't be read, StoreFull or
     StoreUnwritable.
     """
-    with opened(folder) as root:
+    entries, left_out = dict[str, Entry](), dict[str, str]()
+    with suppress(FileNotFoundError), opened(folder) as root:
         walk = _Walk(root, known, since, limits, spool)
         walk.look(root, "", 1)
-        entries = dict(walk.entries())
+        entries, left_out = dict(walk.entries()), walk.left_out
     return FolderDiff(
         entries=entries,
         put={path: each for path, each in entries.items() if each != known.get(path)},
         removed=tuple(path for path in known if path not in entries),
-        left_out=walk.left_out,
+        left_out=left_out,
         spool=spool,
     )
-
-
-def nothing_left(known: Mapping[str, Entry], spool: Spool) -> FolderDiff:
-    """The changes of a folder that is gone."""
-    return FolderDiff(entries={}, put={}, removed=tuple(known), left_out={}, spool=spool)
 
 
 class _Walk:

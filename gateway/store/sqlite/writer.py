@@ -93,7 +93,7 @@ class SqliteConnection:
         """Leave it to the process, which has all threads."""
         return False
 
-    def hasten(self, thread: str | None = None, /) -> None:
+    def hasten(self, thread: str | None = None, /, *, person: str = "") -> None:
         """Leave it to the process, which has all threads."""
 
 

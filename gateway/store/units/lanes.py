@@ -67,8 +67,7 @@ _LOST = f"""
       (SELECT MIN(id) FROM inbox WHERE thread = i.thread AND outcome = 'queued')
       AND NOT EXISTS (SELECT 1 FROM turns WHERE thread = i.thread AND status IN {OPEN_STATUSES})
     ) AS w JOIN threads t ON t.id = w.thread
-    /*pg WHERE NOT EXISTS (SELECT 1 FROM procrastinate_jobs
-     WHERE queueing_lock = w.thread AND status = 'todo')*/
+    /*pg WHERE NOT EXISTS (SELECT 1 FROM waiting_threads WHERE thread = w.thread)*/
 """
 """Threads that have something to do, nobody at it, and no job."""
 

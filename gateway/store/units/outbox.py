@@ -6,7 +6,7 @@ from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.outbox import Delivery, OutboxRow
 from gateway.store.connection import Connection
-from gateway.store.units.rows import first, scalar
+from gateway.store.units.rows import UNSYNCED, first, scalar
 from gateway.store.value_rows import Table, insert, rows_as
 
 OUTBOX = Table("outbox", OutboxRow, key=["key"])
@@ -19,7 +19,12 @@ _HERE = """
 
 
 def put_part(connection: Connection, row: OutboxRow) -> None:
-    """Write a row. Raises NotFound once its thread is gone."""
+    """Write a row. Raises NotFound once its thread is gone.
+
+    What became of an attempt is looked up if this is lost, but not that there was one.
+    """
+    if row.status != "attempting":
+        connection.execute(UNSYNCED)
     _must_exist(connection, row.thread)
     insert(connection, OUTBOX, row)
 
@@ -31,6 +36,7 @@ def mark_delivered(connection: Connection, thread: str, seq: int) -> int:
 
     Rows of what was told before are removed, but for questions that are open and what failed.
     """
+    connection.execute(UNSYNCED)
     last = _must_exist(connection, thread)
     before = first(
         connection, "SELECT told FROM deliveries WHERE thread = :thread", {"thread": thread}

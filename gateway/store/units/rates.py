@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gateway.rates import DrawnTokens, RateLimit
 from gateway.store.connection import Connection
-from gateway.store.units.rows import first
+from gateway.store.units.rows import UNSYNCED, first
 
 FORGOTTEN = 3600.0
 """Seconds for which a full bucket is kept."""
@@ -64,6 +64,7 @@ def close_rate(connection: Connection, now: float, limit: RateLimit, seconds: fl
 
 def _bucket(connection: Connection, now: float, limit: RateLimit) -> _Bucket:
     name = blake2b(limit.name.encode(), digest_size=16).hexdigest()
+    connection.execute(UNSYNCED)
     connection.lock(f"rate {name}")
     row = first(connection, _LOOK, {"name": name, "now": now})
     assert row is not None

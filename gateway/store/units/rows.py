@@ -20,6 +20,12 @@ OPEN_STATUSES = "('running', 'paused', 'waiting')"
 SUPERSEDED = "a newer message came"
 """Reason of a turn that a newer message ended."""
 
+UNSYNCED = "/*pg SET LOCAL synchronous_commit = off*/"
+"""Lets the end of a transaction not wait for PostgreSQL's disk.
+
+A crash of its server may undo the last of them: for what is done again then, or was only a note.
+"""
+
 FREE = "free"
 """The owner of a thread that any node may take."""
 

@@ -59,7 +59,8 @@ def found_threads(
 def _in_texts(connection: Connection, parts: Sequence[str], platform: str) -> Iterator[_Found]:
     """Those that are not wholly in the index, newest first."""
     for row in connection.fetch(
-        "SELECT t.updated_at, t.rowid, t.id FROM unsearched u CROSS JOIN threads t"
+        "SELECT t.updated_at, t.rowid, t.id"
+        " FROM (SELECT DISTINCT thread FROM unsearched) u CROSS JOIN threads t"
         f" WHERE t.id = u.thread AND {OF_PLATFORM} ORDER BY +t.updated_at DESC, t.rowid DESC",
         {"platform": platform},
     ):

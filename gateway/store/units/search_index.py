@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gateway.base.words import words_of
 from gateway.store.connection import Connection, Row
-from gateway.store.units.rows import scalar
+from gateway.store.units.rows import UNSYNCED, scalar
 
 TEXTS = 400
 """Texts whose words are added at once."""
@@ -43,6 +43,7 @@ _SAID = """
      WHERE thread = :thread AND seq > :seq AND kind = 'message_finished'
      ORDER BY seq LIMIT :most) AS answers
 """
+_NEXT = "SELECT thread FROM unsearched GROUP BY thread ORDER BY MIN(rowid) LIMIT :most"
 _GIVEN = "SELECT number FROM threads WHERE id = :thread"
 _NUMBER = """
     UPDATE threads SET number = COALESCE((SELECT MAX(number) + 1 FROM threads), 1)
@@ -94,15 +95,16 @@ def index_anew(connection: Connection) -> None:
 
 def index_words(connection: Connection) -> bool:
     """Index the words of some texts; True if more are left."""
+    connection.execute(UNSYNCED)
+    connection.lock("words")  # who takes some away is waited for
     added: list[dict[str, int | str]] = []
     left = TEXTS
-    # What an open transaction adds to is left for the next time.
-    query = "SELECT thread FROM unsearched ORDER BY rowid LIMIT :most /*pg FOR UPDATE SKIP LOCKED*/"
-    for row in connection.fetch(query, {"most": TEXTS}):
+    for row in connection.fetch(_NEXT, {"most": TEXTS}):
+        connection.execute("DELETE FROM unsearched WHERE thread = :thread", dict(row))
         known = indexed_thread(connection, row["thread"])
         texts = known.unread(connection, left)
-        if len(texts) < left:
-            connection.execute("DELETE FROM unsearched WHERE thread = :thread", dict(row))
+        if len(texts) >= left:
+            connection.execute("INSERT INTO unsearched (thread) VALUES (:thread)", dict(row))
         added += _add(connection, known, texts)
         left -= max(1, len(texts))
         if left <= 0:

@@ -31,6 +31,7 @@ class _TurnStatus(NamedTuple):
     asks: int
     waits: int
     shown: int
+    holds_up: int
 
 
 CALL_IS_OVER = "closed: the call that asked is over"
@@ -40,7 +41,10 @@ _STANDS = """
     SELECT u.delivered, u.stop_requested, u.reason, u.author, t.last_seq,
      EXISTS (SELECT 1 FROM requests WHERE turn = u.id AND state = 'open'),
      EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued'),
-     EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id)
+     EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id),
+     FALSE /*pg OR EXISTS (SELECT 1 FROM inbox WHERE author = u.author AND outcome = 'queued')
+      OR EXISTS (SELECT 1 FROM inbox WHERE author = u.author AND outcome = 'command'
+       AND turn IS NOT NULL AND taken_at IS NULL)*/
     FROM threads t JOIN turns u ON u.id = :turn AND u.status = 'running'
     WHERE t.id = :thread AND t.epoch = :epoch
 """
@@ -190,6 +194,8 @@ def _end(
 ) -> StoredUpdate:
     """Write how the turn leaves its lane, with the events this adds."""
     over = end.status not in ("paused", "waiting")
+    if stands.holds_up:
+        connection.hasten(person=stands.author)
     reason = end.reason
     if end.status in ("stopped", "paused", "waiting") and stands.stop_requested:
         reason = stands.reason or reason

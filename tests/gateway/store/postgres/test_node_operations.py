@@ -345,10 +345,9 @@ async def test_a_persons_next_thread_runs_when_it_need_not_wait_any_more(shared)
     assert work is not None
     assert work.turn is not None
     assert await shared.taken("b2") == ""
-    await end(shared.a, work.turn)
-    await shared.a.hasten_next(BOB.id)
+    await shared.a.write(lambda connection: connection.hasten(person=BOB.id))
     assert await shared.taken("b2") == ""
-    await shared.a.hasten_next(ANN.id)
+    await end(shared.a, work.turn)
     assert await shared.taken("b2") == "t1"
 
 
@@ -366,7 +365,6 @@ async def test_a_persons_retry_runs_when_it_need_not_wait_any_more(shared):
     assert await shared.taken("b2") == ""
     await end(shared.a, other.turn)
     await free(shared)
-    await shared.a.hasten_next(ANN.id)
     assert await shared.taken("b2") == "t0"
 
 

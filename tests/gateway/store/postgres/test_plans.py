@@ -64,7 +64,9 @@ LANES = (
 NODE = Node(boot="a1", name="node a1", platforms=("x",))
 SEARCH = JobSearch(boot="a1", queues=(), words=MISSING, quiet=0.0, group_limits=(("team", 1),))
 NODE_WORK: dict[str, Work] = {
-    "a person's next job": lambda store: store.hasten_next("nobody"),
+    "a person's next job": lambda store: store.write(
+        lambda connection: connection.hasten(person="nobody")
+    ),
     "a job": lambda store: store.defer(LaneJob(thread="t1", person="p")),
     "a lease": lambda store: store.hold("reminders", "a1"),
     "lanes": lambda store: store.lanes_of("a1", ["t1", "t2"]),

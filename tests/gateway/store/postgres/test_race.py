@@ -22,10 +22,10 @@ class Lingering:
     def __getattr__(self, name):
         method = getattr(self._connection, name)
 
-        def call(*parameters):
+        def call(*parameters, **named):
             if self._random.random() < 0.04:
                 self._connection.fetch("SELECT 1 FROM pg_sleep(0.02)")
-            return method(*parameters)
+            return method(*parameters, **named)
 
         return call
 

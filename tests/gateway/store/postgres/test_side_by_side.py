@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,17 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.records import MemoPlace, Request
 from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
-from gateway.store.units import claims, inbox, invariants, memos, outbox
+from gateway.store.units import (
+    claims,
+    deletion,
+    inbox,
+    invariants,
+    memos,
+    outbox,
+    search_index,
+    threads,
+)
+from gateway.store.units.search import found_threads
 from gateway.values import value
 from tests.fakes.decided import WAITS, Decided, decided
 
@@ -142,6 +153,39 @@ async def rows(store, query):
 
 async def faults(store):
     return await store.read(invariants.broken_laws)
+
+
+async def test_a_message_waits_for_nobody_who_indexes_words(store):
+    await store.write(taken("first words"))
+    halt = Halt("INSERT INTO word_threads")
+
+    def index(connection):
+        halted: Any = Halted(connection, halt)
+        return search_index.index_words(halted)
+
+    indexing = asyncio.ensure_future(store.write(index))
+    await halt.reached.wait()
+    await store.write(taken("later words", ident="n", dedupe=("n",)))
+    halt.go_on()
+    assert await indexing  # there is more
+    assert not await store.index_words()
+    assert len(await store.read(lambda connection: found_threads(connection, ["later"], "", 9)))
+    assert await faults(store) == []
+
+
+@pytest.mark.parametrize("at", ["SELECT title AS text", "INSERT INTO word_threads"])
+@pytest.mark.parametrize("change", ["edit", "title", "person"])
+async def test_who_takes_words_away_meets_who_indexes_them(store, at, change):
+    await store.write(taken("old words"))
+    changes = {
+        "edit": taken("new", event="edit", at="5", decision=MessageEdit(anybody=False)),
+        "title": lambda connection: threads.rename_thread(connection, NOW, "t", "another"),
+        "person": lambda connection: deletion.delete_person(connection, NOW, ANN.id),
+    }
+    await meet(store, search_index.index_words, at, changes[change])
+    while await store.index_words():
+        pass
+    assert await faults(store) == []
 
 
 async def test_an_edit_from_elsewhere_meets_the_beginning_of_its_message_s_turn(store):
