@@ -95,7 +95,7 @@ class Connection(Protocol):
         ...
 
     def hasten(self, thread: str | None = None, /, *, person: str = "") -> None:
-        """Let a thread, the first of a person, or each, that is to run later run now."""
+        """Let a later thread, a person's next, or each, run now."""
         ...
 
 

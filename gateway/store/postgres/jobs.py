@@ -171,7 +171,7 @@ def defer(pipeline: Pipeline, job: LaneJob) -> None:
 
 
 def hasten(pipeline: Pipeline, thread: str | None, person: str) -> None:
-    """Let the thread's job, the first of a person's later ones, or each, run now."""
+    """Let the thread's job, a person's next, or each, run now."""
     if person:
         pipeline.send(_HASTEN_NEXT, [person])
     elif thread is None:

@@ -1,4 +1,4 @@
-"""A crash of the database's server, right behind the end of a transaction.
+"""A crash of the server right behind the end of a transaction.
 
 Its log is written some seconds later unless a transaction waits for that.
 """

@@ -1,4 +1,4 @@
-"""What stands below procrastinate's public surface: in one file, for one version of its schema."""
+"""One file knows what is below procrastinate's public surface."""
 
 from hashlib import sha256
 from pathlib import Path
