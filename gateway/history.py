@@ -43,11 +43,16 @@ class Found(Generic[Said]):
         return self.key.dedupe("create", self.id)
 
 
+UNPOSTED = "9" * 20
+"""The id of a card that is to be posted, behind all others."""
+
+
 @value
 class OfferCard:
     """A card that offers a conversation's messages from `first` on.
 
-    It stands at `place`. Without a key, its conversation can't be told.
+    It stands at `place`. Without a key, its conversation can't be told; its id is UNPOSTED until it
+    is posted.
     """
 
     place: ConversationKey
@@ -61,18 +66,6 @@ class OfferCard:
             return message == self.first
         begin, end = order_key(self.first), order_key(self.id)
         return self.key == key and begin <= order_key(message) < end
-
-
-@value
-class Offer:
-    """A conversation's messages from `first` on, for a card.
-
-    `place` is where they were found.
-    """
-
-    place: ConversationKey
-    key: ConversationKey
-    first: str
 
 
 @value
@@ -145,8 +138,8 @@ class PlatformHistory(ABC, Generic[Said]):
         """Cards of a place that no page of the gap shows."""
         return ()
 
-    async def offer(self, offer: Offer, text: str) -> str:
-        """Post a card with the button "Answer now"; its id."""
+    async def offer(self, card: OfferCard, key: ConversationKey, text: str) -> str:
+        """Post a conversation's card with the button "Answer now"; its id."""
         raise CallRejected("There are no cards here.")
 
     async def offered(self, card: OfferCard, cursor: str) -> Page[Said]:

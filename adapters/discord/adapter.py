@@ -161,7 +161,7 @@ class _Bot:
         self._servers_unknown = True
         """It was not looked yet at servers of which an earlier session told."""
         self._gate = IdentifyGate(host, rest)
-        self._cache = Cache(lambda: self._shards, rest, me.user)
+        self._cache = Cache(lambda: self._shards, rest, me)
         rest.explain = lambda channel: self._cache.refusal(channel, required_permissions(config))
         self._targets = MessageTargets(rest, config.threads, host, self._hears_all)
         files = Files(rest, config.api_url, lambda: host.policy.largest_file)
@@ -189,12 +189,11 @@ class _Bot:
             context,
             self._handler,
             archives,
-            self._me_known,
             lambda channel: self._events.lock(channel),
         )
         self._backfill = history.backfill
         self._catch_up = CatchUp(self._backfill, archives, clock)
-        self._missed_edits = MissedEdits(rest, host, self._backfill, self._handler)
+        self._missed_edits = MissedEdits(rest, host, self._cache, self._backfill, self._handler)
         self._interactions = InteractionHandler(
             host,
             context,
@@ -311,12 +310,14 @@ class _Bot:
     async def on_message(self, payload: Payload) -> None:
         if payload.get("author", {}).get("id") == self._me.user and (nonce := payload.get("nonce")):
             self._surface.note_nonce(str(nonce), str(payload["id"]))
-        me = await self._me_for(payload)
-        if parsed := self._parsed(payload, me):
-            await self._handler.handle(parsed, me)
+        if parsed := await self._parsed(payload):
+            await self._handler.handle(parsed)
 
-    def _parsed(self, payload: Payload, me: BotIdentity) -> ParsedMessage | None:
+    async def _parsed(self, payload: Payload) -> ParsedMessage | None:
         """The message, if somebody wrote it; what is ignored is counted."""
+        guild = str(payload.get("guild_id") or "")
+        mentions_roles = payload.get("mention_roles")
+        me = await self._cache.me_known(guild) if mentions_roles else self._cache.me_in(guild)
         if (reason := ignored_reason(payload, me)) is not None:
             self._host.health.count_ignored(reason)
         return parse_message(payload, me)
@@ -332,9 +333,8 @@ class _Bot:
         if payload.get("edited_timestamp") is None or "author" not in payload:
             self._host.health.count_ignored("no change")
             return
-        me = await self._me_for(payload)
-        if parsed := self._parsed(payload, me):
-            await self._handler.handle_edit(parsed, me)
+        if parsed := await self._parsed(payload):
+            await self._handler.handle_edit(parsed)
 
     async def on_deletion(self, payload: Payload) -> None:
         await self._handler.handle_deletion(parse_deletion(payload))
@@ -348,14 +348,14 @@ class _Bot:
         if done is None:
             self._host.health.count_ignored("unknown kind")
             return
-        await self._interactions.handle(done, self._me_in(payload))
+        await self._interactions.handle(done)
 
     async def on_ready(self, since: float) -> None:
         self._targets.locked.forget()
         since = self._past(since)
         direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._targets.direct)]
         await self._catch_up.note(direct, since)
-        await self._missed_edits.read("", since, self._me)
+        await self._missed_edits.read("", since)
 
     async def on_guild(self, payload: Payload, since: float) -> None:
         guild = str(payload["id"])
@@ -373,7 +373,7 @@ class _Bot:
         since = self._past(since)
         readable = [each for each in channels if self._cache.may_read(each[0].id)]
         await self._catch_up.note(readable, since, guild)
-        await self._missed_edits.read(guild, since, self._me_in({"guild_id": guild}))
+        await self._missed_edits.read(guild, since)
 
     async def _look_at_servers(self) -> None:
         """Meet servers of which an earlier session told."""
@@ -416,20 +416,6 @@ class _Bot:
         found = await self._host.conversations.thread_at(key)
         if found is not None and found.state == "waiting":
             await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
-
-    async def _me_for(self, payload: Payload) -> BotIdentity:
-        """The bot in a message's server, once its role there is known."""
-        if payload.get("mention_roles"):
-            return await self._me_known(str(payload.get("guild_id") or ""))
-        return self._me_in(payload)
-
-    async def _me_known(self, guild: str) -> BotIdentity:
-        """The bot in a server, which is asked for if need be."""
-        await self._cache.learn(guild)
-        return self._cache.me_in(self._me, guild)
-
-    def _me_in(self, payload: Payload) -> BotIdentity:
-        return self._cache.me_in(self._me, str(payload.get("guild_id") or ""))
 
 
 async def _log_errors(work: Coroutine[Any, Any, None]) -> None:

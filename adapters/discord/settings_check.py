@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from adapters.discord.config import Config, required_permissions
 from adapters.discord.connection.rest import ApiError, Rest
+from adapters.discord.connection.values import PARENTS, Payload
 from gateway.adapter import CheckResult
 from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.errors import GatewayError
@@ -18,16 +18,12 @@ CONTENT_GRANTED = 1 << 18 | 1 << 19
 ADMINISTRATOR = 1 << 3
 EVERYTHING = (1 << 60) - 1
 
-CONVERSATION_TYPES = (0, 5, 15, 16)
-"""Types of channels with messages or threads of people: text, announcement, forum, media."""
 SHOWN_CHANNELS = 5
 
 PUBLIC_BOT = (
     "anybody can add this bot to a server of their own. In the developer portal, set the Install "
     'Link to "None" on the page "Installation", then switch off Public Bot on the page "Bot"'
 )
-
-Payload = Mapping[str, Any]
 
 
 def invite_link(config: Config, application: str) -> str:
@@ -172,7 +168,7 @@ class _RouteCheck:
         lacking: dict[str, list[str]] = {}
         visible = 0
         found = await self.rest.call("GET", f"/guilds/{server}/channels")
-        channels = [each for each in found if each.get("type") in CONVERSATION_TYPES]
+        channels = [each for each in found if each.get("type") in PARENTS]
         for channel in channels:
             missing = await self._missing(channel, server)
             if "View Channels" in missing:

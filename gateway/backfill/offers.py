@@ -13,7 +13,7 @@ from gateway.backfill.messages import BackfillHost, Missed, MissedMessages
 from gateway.base.clock import sleep
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import UNSTORED, GatewayClosed, GatewayError
-from gateway.history import Found, Offer, OfferCard, Page, PlatformHistory, Said
+from gateway.history import UNPOSTED, Found, OfferCard, Page, PlatformHistory, Said
 from gateway.missed import BEFORE_LOSS, MissedOutcome, OpenGap
 from gateway.surface import RateLimited
 
@@ -21,8 +21,6 @@ LOG = logging.getLogger("gateway")
 
 LATER = (AuthError, GatewayClosed, *UNSTORED)
 """Errors after which the same may be tried again, by whoever clicks."""
-UNPOSTED = "9" * 20
-"""The id of a card that is being posted, behind all others."""
 MOST_CARDS = 1000
 """Conversations whose last card is known."""
 _PENDING = re.compile(r"(\S*) (\S*) (\d+)")
@@ -105,21 +103,23 @@ class Offers(Generic[Said]):
             return found, cursor
         for key, waits in pending.items():
             whole = cursor is None or key.root == waits.first
-            offer = Offer(place=gap.place, key=key, first=waits.first)
-            found[await self._post(gap, offer, waits.count if whole else 0)] += waits.count
+            card = OfferCard(place=gap.place, id=UNPOSTED, first=waits.first, key=key)
+            found[await self._post(gap, key, card, waits.count if whole else 0)] += waits.count
         if cursor is None:
             self._seen.pop(gap.id, None)
         return found, cursor
 
-    async def _post(self, gap: OpenGap, offer: Offer, count: int) -> MissedOutcome:
+    async def _post(
+        self, gap: OpenGap, key: ConversationKey, card: OfferCard, count: int
+    ) -> MissedOutcome:
         """Post a card unless one stands; "refused" where none may be."""
-        key, last = offer.key, self._posted.get(offer.key)
-        if last is not None and last.covers(key, offer.first):
+        last = self._posted.get(key)
+        if last is not None and last.covers(key, card.first):
             return "offer"
-        self._posted[key] = OfferCard(place=gap.place, id=UNPOSTED, first=offer.first, key=key)
+        self._posted[key] = card
         text = MISSED.format(count=count_text(count))
         try:
-            card = await self._post_in_turn(offer, text)
+            posted = replace(card, id=await self._post_in_turn(card, key, text))
         except GatewayError as error:
             if not self._history.is_final(error):
                 raise
@@ -128,17 +128,16 @@ class Offers(Generic[Said]):
             return "refused"
         finally:
             del self._posted[key]
-        posted = OfferCard(place=gap.place, id=card, first=offer.first, key=key)
         self._posted[key] = posted
         self._seen.setdefault(gap.id, []).append(posted)
         while len(self._posted) > MOST_CARDS:
             del self._posted[next(iter(self._posted))]
         return "offer"
 
-    async def _post_in_turn(self, offer: Offer, text: str) -> str:
+    async def _post_in_turn(self, card: OfferCard, key: ConversationKey, text: str) -> str:
         while True:
             try:
-                return await self._history.offer(offer, text)
+                return await self._history.offer(card, key, text)
             except RateLimited as error:
                 await sleep(self._history.clock, error.retry_after)
 

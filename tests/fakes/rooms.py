@@ -15,7 +15,7 @@ from gateway.backfill.work_list import WorkList
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
 from gateway.gateway import Gateway
-from gateway.history import Found, Offer, OfferCard, Page, PlatformHistory
+from gateway.history import Found, OfferCard, Page, PlatformHistory
 from gateway.missed import Gap, OpenGap
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.new_store import new_store
@@ -133,11 +133,11 @@ class RoomHistory(PlatformHistory[Line]):
         """Note what its author is told."""
         self.rooms.told += [receipt.reply] * bool(receipt.reply)
 
-    async def offer(self, offer: Offer, text: str) -> str:
+    async def offer(self, card: OfferCard, key: ConversationKey, text: str) -> str:
         """Post a card."""
         self.rooms.fail("offer")
         await asyncio.sleep(0)
-        return self.rooms.say(offer.key, text, first=offer.first).id
+        return self.rooms.say(key, text, first=card.first).id
 
     async def offered(self, card: OfferCard, cursor: str) -> Page[Line]:
         """Lines from a card's first message on."""

@@ -29,9 +29,9 @@ MOST_SERVERS = 200
 class Cache:
     """Looks into what discord.py keeps, and into what was asked for."""
 
-    def __init__(self, shards: Callable[[], Shards], rest: Rest, user: str) -> None:
+    def __init__(self, shards: Callable[[], Shards], rest: Rest, me: BotIdentity) -> None:
         self._shards = shards
-        self._user = user
+        self._me = me
         self._rest = rest
         self._asked = BoundedCache[str](1_000)
         """The bot's own role in servers that were asked for."""
@@ -77,19 +77,24 @@ class Cache:
         own = ""
         for role in found["roles"]:
             self._roles.put(str(role["id"]), str(role["name"]))
-            if str((role.get("tags") or {}).get("bot_id", "")) == self._user:
+            if str((role.get("tags") or {}).get("bot_id", "")) == self._me.user:
                 own = str(role["id"])
         self._asked.put(guild, own)
         for each in channels:
             self.learn_channel(parse_channel(each, guild))
 
-    def me_in(self, me: BotIdentity, guild: str) -> BotIdentity:
+    async def me_known(self, guild: str) -> BotIdentity:
+        """The bot in a server, which is asked for if need be."""
+        await self.learn(guild)
+        return self.me_in(guild)
+
+    def me_in(self, guild: str) -> BotIdentity:
         """The bot with its own role in a server, if any."""
         if (found := self._guild(guild)) is not None:
             own = str(found.self_role.id) if found.self_role else ""
         else:
             own = self._asked.get(guild)
-        return replace(me, roles=frozenset({own})) if own else me
+        return replace(self._me, roles=frozenset({own})) if own else self._me
 
     async def channel(self, channel: str) -> Channel:
         """A channel, asked for if need be. Raises the errors of calls."""

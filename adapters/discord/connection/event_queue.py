@@ -13,7 +13,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 from weakref import WeakValueDictionary
 
 from adapters.discord.connection.shard_progress import SessionProgress, ShardProgress
@@ -46,6 +46,17 @@ RETRIED = frozenset(
 """Events that are worth it: an interaction is over after seconds."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class _Event(NamedTuple):
+    """An event that is handled, by its number of ours."""
+
+    shard: ShardProgress
+    session: SessionProgress | None
+    kind: str
+    work: Work
+    channel: str
+    number: int
 
 
 class EventHandler(Protocol):
@@ -203,7 +214,7 @@ class EventQueue:
     def _begin(
         self,
         shard: ShardProgress,
-        event: str,
+        kind: str,
         work: Work,
         channel: str = "",
         *,
@@ -211,80 +222,67 @@ class EventQueue:
     ) -> None:
         at = shard.heard_at if since is None else since
         session = shard.session
-        if event in RETRIED and self._open >= MAX_EVENTS:
-            shard.mark_lost(session, event, at, session.received if session else 0)
+        if kind in RETRIED and self._open >= MAX_EVENTS:
+            shard.mark_lost(session, kind, at, session.received if session else 0)
             return
         self._number += 1
-        taking = self._run_event(shard, session, event, work, channel, self._number)
+        event = _Event(shard, session, kind, work, channel, self._number)
+        taking = self._run_event(event)
         shard.open[self._number] = at
-        if session is not None and event != "READY":
+        if session is not None and kind != "READY":
             session.open[self._number] = session.received
         self._open += 1
         try:
-            self._group.create_task(taking, name=f"handles {event}")
+            self._group.create_task(taking, name=f"handles {kind}")
         except RuntimeError:  # the adapter ends, and the connection does not know of it yet
             taking.close()
 
-    async def _run_event(
-        self,
-        shard: ShardProgress,
-        session: SessionProgress | None,
-        event: str,
-        work: Work,
-        channel: str,
-        number: int,
-    ) -> None:
+    async def _run_event(self, event: _Event) -> None:
         try:
-            async with self.lock(channel or str(number)):
-                await self._persist(event, work)
+            async with self.lock(event.channel or str(event.number)):
+                await self._persist(event)
         except AuthError:
             raise
         except GatewayError as error:
-            LOG.error("could not handle %s: %s", event, error)  # noqa: TRY400 (the text says it all)
-            if event in RETRIED and not isinstance(error, NotFound | CallRejected):
-                await self._give_up(shard, session, event, channel, number)
+            LOG.error("could not handle %s: %s", event.kind, error)  # noqa: TRY400 (the text says it all)
+            if event.kind in RETRIED and not isinstance(error, NotFound | CallRejected):
+                await self._give_up(event)
         except Exception:  # whatever Discord sends ends no more than its own event
-            LOG.exception("could not handle %s", event)
+            LOG.exception("could not handle %s", event.kind)
             self._handler.on_malformed()
         # Not where it was cancelled: then it is read again at the next start.
-        del shard.open[number]
-        if session is not None:
-            session.open.pop(number, None)
+        del event.shard.open[event.number]
+        if event.session is not None:
+            event.session.open.pop(event.number, None)
         self._open -= 1
 
-    async def _give_up(
-        self,
-        shard: ShardProgress,
-        session: SessionProgress | None,
-        event: str,
-        channel: str,
-        number: int,
-    ) -> None:
+    async def _give_up(self, event: _Event) -> None:
         """Leave a message to the catch-up, the rest to the next connection."""
-        at = shard.open[number]
-        if event == "MESSAGE_CREATE":
+        at, session = event.shard.open[event.number], event.session
+        if event.kind == "MESSAGE_CREATE":
             try:
-                await self._handler.on_failure(channel, at)
+                await self._handler.on_failure(event.channel, at)
             except GatewayError as error:
                 LOG.warning("could not note a lost message: %s", error)
             else:
                 return
-        shard.mark_lost(session, event, at, session.open.get(number, 0) if session else 0)
+        number = session.open.get(event.number, 0) if session else 0
+        event.shard.mark_lost(session, event.kind, at, number)
 
-    async def _persist(self, event: str, work: Work) -> None:
+    async def _persist(self, event: _Event) -> None:
         """Do the work, and retry temporary failures: Discord sends an event once."""
         tried = 0
         while True:
             try:
-                await work()
+                await event.work()
             except (AuthError, GatewayClosed, NotFound, CallRejected):
                 raise
             except GatewayError as error:
                 refusing = isinstance(error, StoreFull | StoreUnwritable)
-                if event not in RETRIED or (tried >= len(RETRY_SECONDS) and not refusing):
+                if event.kind not in RETRIED or (tried >= len(RETRY_SECONDS) and not refusing):
                     raise
                 wait = RETRY_SECONDS[min(tried, len(RETRY_SECONDS) - 1)]
-                LOG.warning("could not handle %s, retry in %g s: %s", event, wait, error)
+                LOG.warning("could not handle %s, retry in %g s: %s", event.kind, wait, error)
                 await asyncio.sleep(wait)
                 tried += 1
             else:

@@ -7,8 +7,8 @@ https://docs.discord.com/developers/topics/rate-limits
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 
 from adapters.discord.config import PLATFORM
 from gateway.pacing.bucket import Bucket
@@ -62,11 +62,11 @@ class Buckets:
             self._hashes[route] = name
             self.pacer.alias(f"{name} {major}", bucket)
 
-    @asynccontextmanager
-    async def call(self, bucket: Bucket, rank: Rank, caller: Caller) -> AsyncGenerator[None]:
+    def call(
+        self, bucket: Bucket, rank: Rank, caller: Caller
+    ) -> AbstractAsyncContextManager[object]:
         """Make a call in its turn, below the limit of all.
 
         Raises OwnPace.
         """
-        async with self.pacer.call(bucket, caller, rank, patience=PATIENCE, below=self.all):
-            yield
+        return self.pacer.call(bucket, caller, rank, patience=PATIENCE, below=self.all)

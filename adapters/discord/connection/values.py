@@ -12,6 +12,8 @@ THREADS = frozenset({10, 11, 12})
 """Discord's types of channels that are threads."""
 POSTS = frozenset({15, 16})
 """Those whose threads are posts: forums and galleries."""
+PARENTS = POSTS | {0, 5}
+"""Those that have threads or posts."""
 DISCORD_EPOCH = 1_420_070_400.0
 
 
@@ -66,6 +68,11 @@ class Channel:
     def is_thread(self) -> bool:
         """True for a thread or a post in a forum."""
         return self.type in THREADS
+
+    @property
+    def has_threads(self) -> bool:
+        """True for a channel in which threads can be."""
+        return self.type in PARENTS
 
     @property
     def has_posts(self) -> bool:

@@ -20,8 +20,6 @@ from gateway.history import Page
 from gateway.missed import Gap, OpenGap
 from gateway.surface import RateLimited
 
-PARENTS = frozenset({0, 5, 15, 16})
-"""Discord's types of channels that have threads or posts."""
 PAGE = 100
 ARCHIVE = "archive"
 """Root in the name of the place that is a channel's archive."""
@@ -30,8 +28,6 @@ PRIVATE = "private"
 
 LATE = 60.0
 """Seconds for which Discord may tell of a thread's waking after a list without it."""
-
-
 UNTOLD = 60.0
 """Seconds for which an archive is not listed if Discord does not tell of its channel's threads."""
 
@@ -39,11 +35,6 @@ UNTOLD = 60.0
 def place_of(account: str, channel: str) -> ConversationKey:
     """The work list's name for a channel or thread."""
     return ConversationKey(platform=account, channel=channel)
-
-
-def has_threads(channel: Channel) -> bool:
-    """True for a channel in which threads can be."""
-    return channel.type in PARENTS
 
 
 def archive_of(account: str, channel: str) -> ConversationKey:
@@ -92,7 +83,7 @@ class WokenThreads:
             if (listing := self._listings.get(each.parent)) is not None
             and (gaps := self._gaps(listing, each, until))
         }
-        for each in filter(has_threads, told):
+        for each in (each for each in told if each.has_threads):
             old = self._listings.get(each.id)
             pauses = old.pauses if old is not None and old.ends >= monotonic() else []
             self._listings[each.id] = _Listing([*pauses, (since, until)])

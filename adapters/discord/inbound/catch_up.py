@@ -11,7 +11,6 @@ from adapters.discord.connection.values import Channel, sent_at
 from adapters.discord.inbound.archived_threads import (
     ArchivedThreads,
     archive_of,
-    has_threads,
     place_of,
 )
 from gateway.history import Backfill
@@ -67,23 +66,13 @@ class CatchUp:
         for channel, last in channels:
             newest = sent_at(last) if last else 0.0 if guild else since
             if channel.type in TEXT_CHANNELS:
-                gap = Gap(
-                    place=place_of(self._archives.account, channel.id),
-                    since=since,
-                    until=now,
-                    newest=newest,
-                )
+                place = place_of(self._archives.account, channel.id)
+                gap = Gap(place=place, since=since, until=now, newest=newest)
                 before = [replace(each, newest=newest) for each in earlier.get(channel.id, ())]
                 gaps += [each for each in (*before, gap) if newest >= each.since]
-        gaps += [
-            Gap(
-                place=archive_of(self._archives.account, channel),
-                since=since,
-                until=now,
-                newest=since,
-            )
-            for channel in await self._with_archives(channels, now - since, guild)
-        ]
+        for channel in await self._with_archives(channels, now - since, guild):
+            place = archive_of(self._archives.account, channel)
+            gaps.append(Gap(place=place, since=since, until=now, newest=since))
         await self._add(gaps)
         self._archives.tell([channel for channel, _ in channels])
 
@@ -98,17 +87,8 @@ class CatchUp:
 
     async def note_lost(self, channel: str, since: float) -> None:
         """Add the channel of a message that failed. Raises GatewayError."""
-        now = self._clock()
-        await self._add(
-            [
-                Gap(
-                    place=place_of(self._archives.account, channel),
-                    since=since - OVERLAP,
-                    until=now,
-                    newest=now,
-                )
-            ]
-        )
+        now, place = self._clock(), place_of(self._archives.account, channel)
+        await self._add([Gap(place=place, since=since - OVERLAP, until=now, newest=now)])
 
     async def _add(self, gaps: Sequence[Gap]) -> None:
         await self._backfill.note(gaps)
@@ -121,7 +101,7 @@ class CatchUp:
 
         After a short pause those are few: by then only people have archived any.
         """
-        found = [channel.id for channel, _ in channels if has_threads(channel)]
+        found = [channel.id for channel, _ in channels if channel.has_threads]
         if seconds >= SOONEST_ARCHIVE or not found:
             return found
         known = await self._backfill.known_channels(guild)

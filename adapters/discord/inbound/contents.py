@@ -13,7 +13,7 @@ from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import BotIdentity, Sender
+from adapters.discord.connection.values import Sender
 from adapters.discord.conversations.threads import MessageTarget, MessageTargets
 from adapters.discord.inbound.author_lookup import AuthorLookup
 from adapters.discord.inbound.parse_messages import (
@@ -22,12 +22,11 @@ from adapters.discord.inbound.parse_messages import (
     in_words,
     names_places,
     quoted,
-    without_me,
 )
 from adapters.tolerated import tolerated
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey, InboundMessage
-from gateway.visible import Pointed, UnreadPart, VisibleContent, Writer, with_content
+from gateway.visible import Pointed, UnreadPart, VisibleContent, with_content
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -89,16 +88,15 @@ class Contents:
         self,
         message: InboundMessage,
         parsed: ParsedMessage,
-        me: BotIdentity,
         earlier: Sequence[PointedMessage] = (),
     ) -> InboundMessage:
         """The message with all that it shows, points at, and comes after."""
-        content = replace(parsed.content, text=without_me(parsed.content.text, me))
+        content = replace(parsed.content, text=parsed.own_text)
         linked = await self._linked(message, parsed)
         unread = tuple(LINKED for each in linked if each is None)
         content = replace(content, unread=(*content.unread, *unread))
         own = PointedMessage(
-            content=VisibleContent() if is_bare(parsed, me) else content, names=parsed.names
+            content=VisibleContent() if parsed.is_bare else content, names=parsed.names
         )
         pointed = (*earlier, *parsed.pointed, *filter(None, linked))
         return await self.add_pointed(message, own, pointed, parsed.guild)
@@ -164,11 +162,3 @@ class Contents:
                 await self._host.judge(InboundMessage(key=key, author=author, direct=not guild))
             ).may_write
         return False
-
-
-def is_bare(parsed: ParsedMessage, me: BotIdentity) -> bool:
-    """True if it shows nothing but the bot's name and stickers."""
-    shown = replace(parsed.content, who=Writer(), text=without_me(parsed.content.text, me).strip())
-    if not parsed.answers:
-        shown = replace(shown, stickers=())
-    return shown == VisibleContent() and not parsed.pointed

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from adapters.discord.config import Threads
 from adapters.discord.connection.message_body import CONTENT, clip, neutral
-from adapters.discord.connection.values import BotIdentity, InteractionEvent, Payload, sent_at
+from adapters.discord.connection.values import InteractionEvent, Payload, sent_at
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import POINTER
 from adapters.discord.inbound.contents import InboundContext
@@ -79,25 +79,23 @@ class InteractionHandler:
         self._ask = ask
         self._threads = threads
 
-    async def handle(self, interaction: Acted | MessageCommand, me: BotIdentity) -> None:
+    async def handle(self, interaction: Acted | MessageCommand) -> None:
         """Hand in an interaction. Raises GatewayError."""
         match interaction:
             case Acted():
-                await self._act(interaction, me)
+                await self._act(interaction)
             case MessageCommand(event=event, target=target):
-                about = parse_any_message(target, me)
+                about = parse_any_message(target, self._context.cache.me_in(event.guild))
                 shown = headline(map(self._handler.contents.read, _all_of(about)))
                 question = Question(text=DEFAULT_QUESTION, about=about, shown=shown)
-                await self._begin_conversation(event, question, me)
+                await self._begin_conversation(event, question)
 
-    async def _begin_conversation(
-        self, event: InteractionEvent, question: Question, me: BotIdentity
-    ) -> None:
+    async def _begin_conversation(self, event: InteractionEvent, question: Question) -> None:
         """Hand in a question; its conversation hangs on the command's answer."""
         root = root_of_command(event.id)
         key, in_thread = await self._context.find_conversation(event.channel, event.guild, root)
         hidden = await self._is_refused(event, key)
-        work = self._submit_question(event, key, question, me)
+        work = self._submit_question(event, key, question)
         if not event.guild or in_thread:
             await self._replies.reply(event, work, hidden=hidden)
             return
@@ -125,10 +123,10 @@ class InteractionHandler:
         return not await self._handler.contents.may_write(event.sender, key, event.guild)
 
     async def _submit_question(
-        self, event: InteractionEvent, key: ConversationKey, question: Question, me: BotIdentity
+        self, event: InteractionEvent, key: ConversationKey, question: Question
     ) -> Reply:
         """Hand in a question; the reply to it."""
-        question = await self._with_reference(question, me)
+        question = await self._with_reference(question)
         author = await self._context.people.author(event.sender, event.guild)
         kind = "command" if question.about is None else "shortcut"
         receipt = await self._accept(event, key, author, question, kind)
@@ -138,7 +136,7 @@ class InteractionHandler:
         quoted = "\n> ".join(neutral(about).splitlines())
         return Reply(text=f"<@{event.sender.id}> asked:\n> {quoted}", alone=False)
 
-    async def _with_reference(self, question: Question, me: BotIdentity) -> Question:
+    async def _with_reference(self, question: Question) -> Question:
         """The question, with the readable message that its own one replies to."""
         about = question.about
         if about is None or not about.left_out:
@@ -146,7 +144,7 @@ class InteractionHandler:
         path = f"/channels/{about.channel}/messages/{about.id}"
         with tolerated(LOG, "read the message that a command is about"):
             found: Payload = await self._context.rest.call("GET", path)
-            about = parse_any_message({**found, "guild_id": about.guild}, me)
+            about = parse_any_message({**found, "guild_id": about.guild}, about.me)
         return replace(question, about=about)
 
     async def _submit_command(self, acted: Acted, text: str) -> Reply:
@@ -189,14 +187,14 @@ class InteractionHandler:
             self._context.targets.add_direct(key.channel)
         return await self._handler.accept(message)
 
-    async def _act(self, acted: Acted, me: BotIdentity) -> None:
+    async def _act(self, acted: Acted) -> None:
         event, replies = acted.event, self._replies
         match acted.does:
             case None | Rating():  # no message of ours has a button for one
                 await replies.reply_now(event, UNKNOWN)
             case Command(text=text) if self._asks(text) and not acted.message:
                 question = Question(text=text.partition(" ")[2])
-                await self._begin_conversation(event, question, me)
+                await self._begin_conversation(event, question)
             case Command(text=text):
                 await replies.reply(event, self._submit_command(acted, text))
             case FormOpening() as opening:

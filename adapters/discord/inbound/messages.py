@@ -10,13 +10,12 @@ from datetime import datetime
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import CONTENT, Message, clip
-from adapters.discord.connection.values import BotIdentity, Payload, sent_at, snowflake
+from adapters.discord.connection.values import Payload, sent_at, snowflake
 from adapters.discord.conversations.threads import UNKNOWN_SECONDS
-from adapters.discord.inbound.contents import Contents, InboundContext, is_bare
+from adapters.discord.inbound.contents import Contents, InboundContext
 from adapters.discord.inbound.parse_messages import (
     MessageDeletion,
     ParsedMessage,
-    opens_with_mention,
     parse_history,
 )
 from adapters.known_places import KnownPlaces
@@ -53,18 +52,17 @@ class MessageHandler:
         self._participates = BoundedCache[bool](10_000)
         self._places = KnownPlaces(host)
 
-    async def handle(self, parsed: ParsedMessage, me: BotIdentity) -> Receipt | None:
+    async def handle(self, parsed: ParsedMessage) -> Receipt | None:
         """Hand in a message; None unless for the team. Raises GatewayError."""
-        message = await self.prepare(parsed, me)
+        message = await self.prepare(parsed)
         if message is None:
             self._host.health.count_ignored("not addressed")
             return None
-        return await self.submit(message, parsed, me)
+        return await self.submit(message, parsed)
 
     async def prepare(
         self,
         parsed: ParsedMessage,
-        me: BotIdentity,
         *,
         joined: bool = False,
     ) -> InboundMessage | None:
@@ -72,20 +70,20 @@ class MessageHandler:
 
         `joined`: messages before it are going to begin its conversation.
         """
-        bare = is_bare(parsed, me)
+        bare = parsed.is_bare
         if bare and not (parsed.mentioned or (parsed.content.stickers and not parsed.guild)):
             return None
         key, in_thread = await self.find_conversation(parsed)
         author = await self._context.people.author(parsed.sender, parsed.guild)
         going_on = (in_thread and joined) or await self._is_participant(
-            parsed, key, me, in_thread=in_thread
+            parsed, key, in_thread=in_thread
         )
         only_answers = False
         if not self._is_addressed(parsed, key, author, in_thread=going_on):
             only_answers = going_on and await self._may_answer(parsed, key, author)
             if not only_answers:
                 return None
-        message = await self._build_message(parsed, key, author, me)
+        message = await self._build_message(parsed, key, author)
         return await self.judge(replace(message, only_answers=only_answers))
 
     async def judge(self, message: InboundMessage) -> InboundMessage:
@@ -124,11 +122,9 @@ class MessageHandler:
         known = await self._host.known_keys([_creation_key(key, id_) for id_, key in keys.items()])
         return [each for each in parsed if _creation_key(keys[each.id], each.id) not in known]
 
-    async def submit(
-        self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
-    ) -> Receipt:
+    async def submit(self, message: InboundMessage, parsed: ParsedMessage) -> Receipt:
         """Hand in a message."""
-        message = await self.complete(message, parsed, me, first=True)
+        message = await self.complete(message, parsed, first=True)
         receipt = await self.accept(message)
         if receipt.outcome == "offered":
             await self._context.offer(parsed.channel, sent_at(parsed.id))
@@ -136,13 +132,13 @@ class MessageHandler:
         return receipt
 
     async def complete(
-        self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity, *, first: bool
+        self, message: InboundMessage, parsed: ParsedMessage, *, first: bool
     ) -> InboundMessage:
         """The whole message; the `first` one of a thread has its history."""
         if not first:
             return _or_help(message)
         self._note_place(message, parsed)
-        return _or_help(await self._with_history(message, parsed, me))
+        return _or_help(await self._with_history(message, parsed))
 
     async def tell(self, message: InboundMessage, parsed: ParsedMessage, receipt: Receipt) -> None:
         """Note what was taken, and reply to its author."""
@@ -179,7 +175,7 @@ class MessageHandler:
         name = self._context.cache.channel_name(message.key.channel)
         return Place(name=f"#{name}" if name else "", direct=message.direct)
 
-    async def handle_edit(self, parsed: ParsedMessage, me: BotIdentity) -> None:
+    async def handle_edit(self, parsed: ParsedMessage) -> None:
         """Hand in an edited text, which may mention the team first."""
         if not parsed.edited:
             self._host.health.count_ignored("no change")
@@ -188,7 +184,7 @@ class MessageHandler:
         created, edit = _creation_key(key, parsed.id), key.dedupe("edit", parsed.id, parsed.edited)
         known = await self._host.known_keys((created, edit))
         if created not in known and _calls_late(parsed):
-            await self.handle(parsed, me)
+            await self.handle(parsed)
             return
         if edit in known:
             self._host.health.count_ignored("already taken")
@@ -199,7 +195,7 @@ class MessageHandler:
         author = await self._context.people.author(parsed.sender, parsed.guild)
         if created not in known and not self._is_addressed(parsed, key, author, in_thread=True):
             return
-        message = await self._build_message(parsed, key, author, me)
+        message = await self._build_message(parsed, key, author)
         mark = order_key(str(snowflake(_edited_at(parsed))))
         message = replace(message, event="edit", dedupe=(edit,), order_key=mark)
         await self._host.accept(await self.judge(message))
@@ -242,7 +238,7 @@ class MessageHandler:
         return await self._context.find_conversation(parsed.channel, parsed.guild, root)
 
     async def _is_participant(
-        self, parsed: ParsedMessage, key: ConversationKey, me: BotIdentity, *, in_thread: bool
+        self, parsed: ParsedMessage, key: ConversationKey, *, in_thread: bool
     ) -> bool:
         """True if the bot takes part there, or made the thread.
 
@@ -254,7 +250,10 @@ class MessageHandler:
         known = self._participates.get(name)
         if not known and self._participates.get(name, UNKNOWN_SECONDS) is None:
             known = await self._host.conversations.thread_at(key) is not None
-            if not known and (await self._context.cache.channel(parsed.channel)).owner == me.user:
+            if (
+                not known
+                and (await self._context.cache.channel(parsed.channel)).owner == parsed.me.user
+            ):
                 limit, made = await self._host.conversations.history_limit(key), parsed.channel
                 known = limit.allows(order_key(made), sent_at(made))
             known = known or bool(self._participates.get(name))
@@ -262,7 +261,7 @@ class MessageHandler:
         return bool(known)
 
     async def _build_message(
-        self, parsed: ParsedMessage, key: ConversationKey, author: Author, me: BotIdentity
+        self, parsed: ParsedMessage, key: ConversationKey, author: Author
     ) -> InboundMessage:
         message = InboundMessage(
             key=key,
@@ -274,14 +273,12 @@ class MessageHandler:
             reply_to=parsed.request or parsed.answers,
             link=f"{SITE}/{parsed.guild or '@me'}/{parsed.channel}/{parsed.id}",
             mentioned=parsed.mentioned,
-            opens_with_mention=opens_with_mention(parsed, me),
+            opens_with_mention=parsed.own_text.lstrip().startswith("<@"),
             at=_edited_at(parsed) if parsed.edited else sent_at(parsed.id),
         )
-        return await self.contents.add(message, parsed, me)
+        return await self.contents.add(message, parsed)
 
-    async def _with_history(
-        self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
-    ) -> InboundMessage:
+    async def _with_history(self, message: InboundMessage, parsed: ParsedMessage) -> InboundMessage:
         """The message that calls the team into a thread, with its history.
 
         As far as the history can be read now.
@@ -296,8 +293,8 @@ class MessageHandler:
         if await self._host.conversations.thread_at(key) is not None:
             return message
         with tolerated(LOG, f"read the history of thread {parsed.channel}"):
-            history = await self._history(message, parsed, me)
-            await self._submit_overtaken(history, me)
+            history = await self._history(message, parsed)
+            await self._submit_overtaken(history)
             if await self._host.conversations.thread_at(key) is not None:
                 return message
             earlier = [
@@ -305,12 +302,10 @@ class MessageHandler:
                 for each in history
             ]
             async with asyncio.timeout(HISTORY_SECONDS):
-                return _bounded(await self.contents.add(message, parsed, me, earlier))
+                return _bounded(await self.contents.add(message, parsed, earlier))
         return message
 
-    async def _history(
-        self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
-    ) -> list[ParsedMessage]:
+    async def _history(self, message: InboundMessage, parsed: ParsedMessage) -> list[ParsedMessage]:
         """Others' messages of a thread before this one, unless deleted here."""
         path = f"/channels/{parsed.channel}/messages"
         query = {"before": message.message_id, "limit": str(HISTORY_MESSAGES)}
@@ -321,7 +316,7 @@ class MessageHandler:
         limit = await self._host.conversations.history_limit(message.key)
         return [
             each
-            for each in parse_history(found, parsed.guild, parsed.channel, me)
+            for each in parse_history(found, parsed.guild, parsed.channel, parsed.me)
             if limit.allows(order_key(each.id), sent_at(each.id))
         ]
 
@@ -339,7 +334,7 @@ class MessageHandler:
             LOG.info("the beginning of thread %s can't be read: %s", thread, error)
             return []
 
-    async def _submit_overtaken(self, history: Sequence[ParsedMessage], me: BotIdentity) -> None:
+    async def _submit_overtaken(self, history: Sequence[ParsedMessage]) -> None:
         """Hand in messages that a later one of their thread has overtaken.
 
         They are missed ones that are still to be found: no quotes, but what their authors say.
@@ -347,9 +342,9 @@ class MessageHandler:
         since = self._context.clock() - self._host.policy.missed.answer
         recent = [each for each in history if each.written and sent_at(each.id) >= since]
         for each in await self.not_taken(recent):
-            message = await self.prepare(each, me)
+            message = await self.prepare(each)
             if message is not None and not self._host.is_command(message.text):
-                await self.submit(message, each, me)
+                await self.submit(message, each)
 
     def _was_refused_recently(self, parsed: ParsedMessage) -> bool:
         """True if a channel recently refused this person.

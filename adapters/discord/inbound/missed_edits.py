@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.rest import UNKNOWN_MESSAGE, ApiError, Rest
-from adapters.discord.connection.values import BotIdentity
 from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.parse_messages import parse_message
 from gateway.adapter import AdapterHost
@@ -30,14 +30,20 @@ class MissedEdits:
     """Compares the messages accepted lately with those on Discord."""
 
     def __init__(
-        self, rest: Rest, host: AdapterHost, backfill: Backfill, handler: MessageHandler
+        self,
+        rest: Rest,
+        host: AdapterHost,
+        cache: Cache,
+        backfill: Backfill,
+        handler: MessageHandler,
     ) -> None:
         self._rest = rest
+        self._cache = cache
         self._backfill = backfill
         self._host = host
         self._handler = handler
 
-    async def read(self, guild: str, since: float, me: BotIdentity) -> None:
+    async def read(self, guild: str, since: float) -> None:
         """Hand in edits and deletions of a server, "" for direct messages.
 
         It finds those that a bounded number of calls can reach. Raises GatewayError if one can't be
@@ -50,7 +56,7 @@ class MissedEdits:
         left = READS
         # What was said last is at the end, and comes first.
         for channel, known in reversed(places.items()):
-            left = await self._compare(channel, guild, known, me, left)
+            left = await self._compare(channel, guild, known, left)
         if left <= 0:
             LOG.warning("too many messages to look for all edits and deletions")
 
@@ -62,7 +68,7 @@ class MissedEdits:
         return [recent for key, recent in gone.items() if key not in known]
 
     async def _compare(
-        self, channel: str, guild: str, known: Sequence[RecentMessage], me: BotIdentity, left: int
+        self, channel: str, guild: str, known: Sequence[RecentMessage], left: int
     ) -> int:
         """Look at a channel with that many calls; how many are left."""
         if left <= 0:
@@ -71,11 +77,11 @@ class MissedEdits:
             page = await self._known_messages(channel, known)
             left -= 1
             for message in page.values():
-                await self._handle_change(message, guild, me)
+                await self._handle_change(message, guild)
             for recent in reversed(known):
                 if recent.message_id not in page and left > 0:
                     left -= 1
-                    await self._check_message(channel, recent, guild, me)
+                    await self._check_message(channel, recent, guild)
         except ApiError as error:
             LOG.info("could not look for edits in channel %s: %s", channel, error)
         return left
@@ -93,24 +99,22 @@ class MissedEdits:
         )
         return {str(each["id"]): each for each in page if str(each["id"]) in ids}
 
-    async def _check_message(
-        self, channel: str, recent: RecentMessage, guild: str, me: BotIdentity
-    ) -> None:
+    async def _check_message(self, channel: str, recent: RecentMessage, guild: str) -> None:
         """Check a message missing from its page: older, deleted, or hidden."""
         try:
             path = f"/channels/{channel}/messages/{recent.message_id}"
-            await self._handle_change(await self._rest.call("GET", path), guild, me)
+            await self._handle_change(await self._rest.call("GET", path), guild)
         except ApiError as error:
             if error.code != UNKNOWN_MESSAGE:
                 raise
             await self._handler.submit_deletion(recent.key, recent.message_id)
 
-    async def _handle_change(self, message: Payload, guild: str, me: BotIdentity) -> None:
+    async def _handle_change(self, message: Payload, guild: str) -> None:
         if message.get("edited_timestamp") is None:
             return
-        parsed = parse_message({**message, "guild_id": guild}, me)
+        parsed = parse_message({**message, "guild_id": guild}, self._cache.me_in(guild))
         if parsed is not None:
-            await self._handler.handle_edit(parsed, me)
+            await self._handler.handle_edit(parsed)
 
 
 def _channel_in(link: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ from gateway.base.clock import WallClock
 from gateway.client import Receipt
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError
-from gateway.history import Found, Offer, OfferCard, Page, PlatformHistory
+from gateway.history import Found, OfferCard, Page, PlatformHistory
 from gateway.interactions import Button
 from gateway.missed import OpenGap
 from gateway.surface import PlatformUnreachable
@@ -58,8 +58,7 @@ class DiscordClock(WallClock):
 class DiscordHistory(PlatformHistory[ParsedMessage]):
     """Discord's history.
 
-    `me` gives the bot in a server, and raises the errors of calls. What happens in a channel
-    meanwhile waits under its `lock`, so that an edit finds its message.
+    What happens in a channel meanwhile waits under its `lock`, so that an edit finds its message.
     """
 
     at_once = 4
@@ -71,7 +70,6 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         context: InboundContext,
         handler: MessageHandler,
         archives: ArchivedThreads,
-        me: Callable[[str], Awaitable[BotIdentity]],
         lock: Callable[[str], asyncio.Lock],
     ) -> None:
         super().__init__(context.rest.account, DiscordClock(context.clock))
@@ -80,7 +78,6 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         self._rest = context.rest
         self._handler = handler
         self._archives = archives
-        self._me = me
         self._lock = lock
         self.backfill = host.backfill(self)
         """Its reader."""
@@ -139,7 +136,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         return Page(said=said, cursor=str(page[-1]["id"]) if more else None)
 
     async def _found(self, page: Iterable[Payload], guild: str) -> list[Found[ParsedMessage]]:
-        me = await self._me(guild)
+        me = await self._context.cache.me_known(guild)
         return [
             Found(key=key, id=parsed.id, at=sent_at(parsed.id), said=parsed)
             for parsed in parse_page(page, guild, me)
@@ -148,15 +145,13 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
 
     async def prepare(self, found: Found[ParsedMessage], *, joined: bool) -> InboundMessage | None:
         """The judged message, if it is for the team."""
-        me = await self._me(found.said.guild)
-        return await self._handler.prepare(found.said, me, joined=joined)
+        return await self._handler.prepare(found.said, joined=joined)
 
     async def complete(
         self, message: InboundMessage, said: ParsedMessage, *, first: bool
     ) -> InboundMessage:
         """The whole message, with its thread before the `first` one."""
-        me = await self._me(said.guild)
-        return await self._handler.complete(message, said, me, first=first)
+        return await self._handler.complete(message, said, first=first)
 
     async def tell(self, message: InboundMessage, said: ParsedMessage, receipt: Receipt) -> None:
         """Note what was taken, and reply to its author."""
@@ -167,7 +162,8 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
     async def cards(self, gap: OpenGap) -> Sequence[OfferCard]:
         """The buttons since the return, also of a killed process."""
         channel = await self._channel(gap.place.channel)
-        me, after = await self._me(channel.guild), snowflake(gap.returned - MARGIN)
+        me = await self._context.cache.me_known(channel.guild)
+        after = snowflake(gap.returned - MARGIN)
         found = list[OfferCard]()
         while True:
             page = await self._messages(channel.id, after)
@@ -182,14 +178,14 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
                 return found
             after = int(page[-1]["id"])
 
-    async def offer(self, offer: Offer, text: str) -> str:
+    async def offer(self, card: OfferCard, key: ConversationKey, text: str) -> str:
         """Post a button below the first message that it answers."""
-        channel = await self._channel(offer.place.channel)
+        channel = await self._channel(card.place.channel)
         if channel.is_thread:
             await self._context.targets.locked.check(channel.id)
-        card = Message(content=text, components=(_button(offer.first, "Answer now"),))
-        nonce = f"{offer.first}m{self._began % 1e4:.0f}"
-        body = card.body(nonce=nonce, below=offer.first)
+        message = Message(content=text, components=(_button(card.first, "Answer now"),))
+        nonce = f"{card.first}m{self._began % 1e4:.0f}"
+        body = message.body(nonce=nonce, below=card.first)
         return str((await self._rest.call("POST", _messages(channel.id), json=body))["id"])
 
     async def card(self, channel: str, guild: str, first: str, id_: str) -> OfferCard | None:

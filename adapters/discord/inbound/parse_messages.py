@@ -16,7 +16,7 @@ from adapters.discord.read_message import (
 )
 from gateway.adapter import IgnoredReason
 from gateway.base.calendar import utc_text
-from gateway.visible import Pointed, VisibleContent
+from gateway.visible import Pointed, VisibleContent, Writer
 
 WRITTEN_TYPES = frozenset({0, 19})
 """Discord's types of messages that somebody wrote: an ordinary one, and a reply."""
@@ -49,11 +49,12 @@ class PointedMessage:
 class ParsedMessage:
     """A message of a person or another bot, from its payload alone.
 
-    `mentioned`: it mentions the bot; `to_others`: it mentions other people, and neither mentions
-    the bot nor replies to it. `answers` is our own message that it replies to, `request` the one
-    that this message asks, and `chain` the message that the replied-to one hangs on. `edited` is
-    the mark of its last edit, "" for none. `written`: it is neither the bot's own nor Discord's.
-    `left_out`: it replies to a message that Discord has not given.
+    `me` is the bot in its server. `mentioned`: it mentions the bot; `to_others`: it mentions other
+    people, and neither mentions the bot nor replies to it. `answers` is our own message that it
+    replies to, `request` the one that this message asks, and `chain` the message that the
+    replied-to one hangs on. `edited` is the mark of its last edit, "" for none. `written`: it is
+    neither the bot's own nor Discord's. `left_out`: it replies to a message that Discord has not
+    given.
     """
 
     id: str
@@ -61,6 +62,7 @@ class ParsedMessage:
     guild: str
     sender: Sender
     content: VisibleContent
+    me: BotIdentity
     mentioned: bool = False
     to_others: bool = False
     edited: str = ""
@@ -71,6 +73,21 @@ class ParsedMessage:
     left_out: bool = False
     pointed: tuple[PointedMessage, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def own_text(self) -> str:
+        """Its text without the bot's mentions at its beginning."""
+        roles = (f"@&{each}" for each in sorted(self.me.roles))
+        ours = "|".join([f"@!?{self.me.user}", *roles])
+        return re.sub(rf"^\s*(?:<(?:{ours})>[\s,:]*)+", "", self.content.text)
+
+    @property
+    def is_bare(self) -> bool:
+        """True if it shows nothing but the bot's name and stickers."""
+        shown = replace(self.content, who=Writer(), text=self.own_text.strip())
+        if not self.answers:
+            shown = replace(shown, stickers=())
+        return shown == VisibleContent() and not self.pointed
 
     def as_pointed(self, kind: Pointed) -> PointedMessage:
         """The message as one that another one points at."""
@@ -124,6 +141,7 @@ def parse_any_message(payload: Payload, me: BotIdentity) -> ParsedMessage:
         guild=str(payload.get("guild_id") or ""),
         sender=sender,
         content=content,
+        me=me,
         mentioned=mentioned,
         to_others=others and not (mentioned or answers),
         edited=str(payload.get("edited_timestamp") or ""),
@@ -224,17 +242,6 @@ def names_places(content: VisibleContent) -> bool:
     found: list[str] = []
     content.map(lambda text: found.append(text) or text)
     return any("<#" in text or "<@&" in text for text in found)
-
-
-def opens_with_mention(parsed: ParsedMessage, me: BotIdentity) -> bool:
-    """True if its text begins by mentioning a person or role."""
-    return without_me(parsed.content.text, me).lstrip().startswith("<@")
-
-
-def without_me(text: str, me: BotIdentity) -> str:
-    """The text without the bot's mentions at its beginning."""
-    ours = "|".join([f"@!?{me.user}", *(f"@&{each}" for each in sorted(me.roles))])
-    return re.sub(rf"^\s*(?:<(?:{ours})>[\s,:]*)+", "", text)
 
 
 def _format_time(found: re.Match[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from adapters.discord.connection.rest import Rest
@@ -64,38 +63,21 @@ def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, A
     return [*slashes, {**_everywhere(), "type": 3, "name": ON_MESSAGE}]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandChanges:
-    """Names of commands that were different on Discord."""
-
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.changed or self.removed)
-
-    def __str__(self) -> str:
-        kinds = {"added": self.added, "changed": self.changed, "removed": self.removed}
-        return "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
-
-
-async def sync_commands(
-    rest: Rest, application: str, wanted: Sequence[Mapping[str, Any]]
-) -> CommandChanges:
-    """Let Discord have these commands; what was different.
+async def sync_commands(rest: Rest, application: str, wanted: Sequence[Mapping[str, Any]]) -> str:
+    """Let Discord have these commands; what was different, "" for nothing.
 
     It is asked for those that it has, and written to only where they differ. Raises the errors of
     calls.
     """
     path = f"/applications/{application}/commands"
     had, have = _by_name(await rest.call("GET", path)), _by_name(wanted)
-    changes = CommandChanges(
-        added=tuple(have[each]["name"] for each in have if each not in had),
-        changed=tuple(
-            have[each]["name"] for each in have if each in had and had[each] != have[each]
-        ),
-        removed=tuple(had[each]["name"] for each in had if each not in have),
+    kinds = {
+        "added": [each for each in have if each not in had],
+        "changed": [each for each in have if each in had and had[each] != have[each]],
+        "removed": [each for each in had if each not in have],
+    }
+    changes = "; ".join(
+        f"{kind} {', '.join(name for _, name in found)}" for kind, found in kinds.items() if found
     )
     if changes:
         await rest.call("PUT", path, json=wanted)

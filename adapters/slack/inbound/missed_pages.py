@@ -27,7 +27,7 @@ from gateway.base.clock import Clock
 from gateway.client import Receipt
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError
-from gateway.history import Found, Offer, OfferCard, Page, PlatformHistory
+from gateway.history import Found, OfferCard, Page, PlatformHistory
 from gateway.missed import DAY, OpenGap
 from gateway.surface import CallRejected, RateLimited
 
@@ -255,9 +255,9 @@ class SlackHistory(PlatformHistory[Draft]):
 
     # --- cards ---
 
-    async def offer(self, offer: Offer, text: str) -> str:
+    async def offer(self, card: OfferCard, key: ConversationKey, text: str) -> str:
         """Post a card in a thread."""
-        return await post_card(self._calls, offer.key, text, offer.first)
+        return await post_card(self._calls, key, text, card.first)
 
     async def offered(self, card: OfferCard, cursor: str) -> Page[Draft]:
         """Messages that a card offers, as far as readable now."""

@@ -18,7 +18,6 @@ from adapters.discord.inbound.parse_messages import (
     in_words,
     parse_deletion,
     parse_message,
-    without_me,
 )
 from gateway.interactions import Button
 
@@ -180,7 +179,6 @@ def test_the_payloads_themselves_are_read() -> None:
     assert said is not None
     assert (said.answers, said.request, said.chain) == ("500000", "0123456789ab", "500000")
     assert said.mentioned
-    text = without_me(said.content.text, ME)
-    text = in_words(text, said.names, lambda channel: "general", unknown)
+    text = in_words(said.own_text, said.names, lambda channel: "general", unknown)
     assert text == "hi @Ann #general 2023-11-14 22:13 UTC :smile:"
     assert all(parse_interaction(each) for each in (CLICK, TYPED, POINTED, FORM))
