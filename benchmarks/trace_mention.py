@@ -172,10 +172,10 @@ async def until(holds: Any) -> None:
             await asyncio.sleep(0.01)
 
 
-async def model() -> tuple[web.AppRunner, str]:
+async def model(pause: float = 0.1) -> tuple[web.AppRunner, str]:
     """A server of chat completions with its address.
 
-    It streams five words to everybody.
+    It streams five words to everybody, so many seconds apart.
     """
 
     async def complete(request: web.Request) -> web.StreamResponse:
@@ -185,7 +185,7 @@ async def model() -> tuple[web.AppRunner, str]:
         deltas += [{"content": word} for word in ("It ", "is ", "a ", "short ", "answer.")]
         for delta in deltas:
             await response.write(_event([{"index": 0, "delta": delta, "finish_reason": None}]))
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(pause)
         await response.write(_event([{"index": 0, "delta": {}, "finish_reason": "stop"}]))
         await response.write(b"data: [DONE]\n\n")
         return response

@@ -97,14 +97,14 @@ async def started(count: int, config: str, connected: Callable[[], object]) -> F
             )
             await until(connected)
             figures["start"].append(time.perf_counter() - start)
-            figures["resident"].append(_resident(process.pid))
+            figures["resident"].append(resident(process.pid))
             process.terminate()
             await process.wait()
             await until(lambda: not connected())
     return figures
 
 
-def _resident(pid: int) -> float:
+def resident(pid: int) -> float:
     """Bytes of a process that are resident."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return float(pages * os.sysconf("SC_PAGE_SIZE"))

@@ -14,10 +14,9 @@ from typing import Any, TypeAlias
 
 from gateway.access.authority import Access
 from gateway.app.adapters import AdapterSettings
-from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.stores import NEEDS_EXTRA, AnyStore, database_of, folder_of, product_of
-from gateway.base.background import giving_way, in_background
+from gateway.base.background import in_background
 from gateway.base.ending import run_until_ended
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import LOG_FILE, log_json, log_to
@@ -250,16 +249,9 @@ async def gateway_of(
         Gateway(store, teams, access=access, limits=limits, platforms=()) as gateway,
         serve_control(gateway, process),
     ):
-        asyncio.get_running_loop().run_in_executor(None, _prepare_first_turn, teams)
+        asyncio.get_running_loop().run_in_executor(None, teams.prepare, teams.default)
         teams.knowledge.refresh()
         yield gateway
-
-
-def _prepare_first_turn(teams: TeamFactory) -> None:
-    """Import, while somebody types, what the first message would wait for."""
-    teams.prepare(teams.default)
-    with giving_way():
-        import_later_modules()
 
 
 @asynccontextmanager

@@ -104,5 +104,5 @@ async def build_twice(teams: TeamFactory, name: str) -> tuple[Team, Team]:
 async def build_once(teams: TeamFactory, name: str, *, portable: bool = False) -> Team:
     """The team for a thread that is gone at once. Raises TeamBuildError."""
     with tempfile.TemporaryDirectory(prefix="parley-check-") as workdir:
-        built = await teams.build(name, workdir=Path(workdir), portable=portable)
+        built = await teams.build(name, workdir=Path(workdir), portable=portable, trial=True)
         return built.team

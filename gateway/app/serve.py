@@ -25,7 +25,6 @@ from gateway.app.assemble import (
     store_of,
     team_factory,
 )
-from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.reload import Reloader
 from gateway.app.servable import check_servable, check_teams
@@ -187,7 +186,6 @@ async def open_service(
                 group = await stack.enter_async_context(asyncio.TaskGroup())
                 stack.callback(group.create_task(made.run(), name="backups").cancel)
             adapters = [settings.adapter() for settings in loaded.adapters.values()]
-            import_later_modules()
             teams.knowledge.refresh()
             yield gateway, adapters, process.reload
     finally:

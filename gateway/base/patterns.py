@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
-
-import re2  # pyright: ignore[reportMissingTypeStubs]
-
-_RE2: Any = re2  # it has no types
-_OPTIONS = _RE2.Options()
-_OPTIONS.log_errors = False  # what is wrong is raised
 
 
 def check_pattern(pattern: str) -> None:
@@ -28,9 +23,12 @@ def matches_whole(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _compile(pattern: str) -> Any:
+    re2: Any = import_module("re2")  # for start-up: few configs have patterns; it has no types
+    options = re2.Options()
+    options.log_errors = False  # what is wrong is raised
     try:
-        return _RE2.compile(pattern, _OPTIONS)
-    except _RE2.error as error:
+        return re2.compile(pattern, options)
+    except re2.error as error:
         reason = error.args[0]
         said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise ValueError(said) from error

@@ -92,11 +92,16 @@ class ModelClients:
         made = self._clients.get(name)
         return None if made is None else made.model_info["function_calling"]
 
-    def make_slow(self, name: str = "") -> None:
-        """Make the client now if that imports an SDK; in any thread."""
-        name = name or self._default
-        if any(resolve(each).provider in PROVIDERS for each in self._chained(name).values()):
-            self.client(name)
+    def make_slow(self, name: str = "", *, trial: bool = False) -> None:
+        """Make the client now if that imports an SDK; in any thread.
+
+        Of a `trial`, which asks nothing, no SDK that a first request can import.
+        """
+        for each, model in self._chained(name or self._default).items():
+            if resolve(model).provider in PROVIDERS:
+                client = self.alone(each)
+                if not trial:
+                    getattr(client, "sdk_client", None)
 
     def label(self, name: str = "") -> str:
         """The model's name for people: at the provider, or "demo"."""

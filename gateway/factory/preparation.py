@@ -18,9 +18,12 @@ from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam
 from gateway.factory.component_files import import_classes, read_component
 from gateway.factory.model_clients import ModelClients
+from teams.bounded import load_http
 
 PRICES = ("genai_prices.data", "genai_prices.data_units")
 """The catalog of prices, which the end of the first turn looks into; an extra."""
+SAFE_POINT = ("teams._snapshot.snapshot",)
+"""The end of a first step."""
 MCP = ("teams.tools.mcp", "mcp", "mcp.client.session", "mcp.client.stdio")
 
 
@@ -34,43 +37,46 @@ class Preparation:
         self._config = config
         self._models = models
         self._lock = Lock()
-        self._done: set[tuple[str, str]] = set()
+        self._done: set[tuple[str, str, bool]] = set()
 
-    def is_done(self, team: str, model: str = "") -> bool:
+    def is_done(self, team: str, model: str = "", *, trial: bool = False) -> bool:
         """True if the first turn imports nothing more."""
-        return (team, model) in self._done
+        return (team, model, trial) in self._done
 
-    def prepare(self, team: str, model: str = "") -> None:
+    def prepare(self, team: str, model: str = "", *, trial: bool = False) -> None:
         """Import and make what the team needs.
 
-        With a `model`, it is made, too. Whoever builds it is told what can't be made.
+        With a `model`, it is made, too; for a `trial`, what it takes to build the team. Whoever
+        builds it is told what can't be made.
         """
         with self._lock:
-            if (team, model) not in self._done:
+            if not self.is_done(team, model, trial=trial):
                 with giving_way():
                     for section in sections(self._config, team):
-                        self._prepare_section(section)
+                        self._prepare_section(section, trial=trial)
                     if model:
-                        self._make(model)
-                self._done.add((team, model))
+                        self._make(model, trial=trial)
+                    if not trial:
+                        _import(SAFE_POINT)
+                self._done.add((team, model, trial))
 
-    def _prepare_section(self, section: Section) -> None:
+    def _prepare_section(self, section: Section, *, trial: bool) -> None:
         model: object = getattr(section, "model", None)
         if isinstance(model, str):
-            self._make(model)
+            self._make(model, trial=trial)
         if isinstance(section, ComponentTeam):
             with suppress(Exception):
                 import_classes(read_component(section))
         if isinstance(section, HttpConfig):
-            import_module("httpx")
+            load_http("httpx")
         if isinstance(section, McpConfig | McpReference):
             _import(MCP)
 
-    def _make(self, model: str) -> None:
+    def _make(self, model: str, *, trial: bool) -> None:
         with suppress(Exception):
-            self._models.make_slow(model)
+            self._models.make_slow(model, trial=trial)
             name = model or self._config.model_name()
-            if resolve(self._config.models[name]).provider != "demo":
+            if not trial and resolve(self._config.models[name]).provider != "demo":
                 _import(PRICES)
 
 

@@ -175,17 +175,23 @@ class TeamFactory:
         self._preparation.prepare(name)
 
     async def build(
-        self, name: str, *, workdir: Path, model: str = "", portable: bool = False
+        self,
+        name: str,
+        *,
+        workdir: Path,
+        model: str = "",
+        portable: bool = False,
+        trial: bool = False,
     ) -> BuiltTeam:
         """A fresh team for a thread with the folder `workdir`, without network.
 
         All its agents use the `model`, if one is named. A `portable` one runs its code elsewhere,
-        so that another program can have the same team. Raises KeyError for an unknown name, and
-        TeamBuildError.
+        so that another program can have the same team. A `trial` answers nobody.
+        Raises KeyError for an unknown name, and TeamBuildError.
         """
         config = self._config.teams[name]
-        if not self._preparation.is_done(name, model):
-            await asyncio.to_thread(self._preparation.prepare, name, model)
+        if not self._preparation.is_done(name, model, trial=trial):
+            await asyncio.to_thread(self._preparation.prepare, name, model, trial=trial)
         given = _ThreadParts(
             workdir, None if portable else workdir, self._models.only(model), chosen=bool(model)
         )

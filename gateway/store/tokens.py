@@ -10,14 +10,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from cryptography.fernet import Fernet, InvalidToken
 from pydantic import SecretStr
 
 from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayError
 from gateway.store.protocols import TokenRows
 from gateway.store.records import EncryptedToken
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 
 class WrongKey(GatewayError):
@@ -28,6 +31,8 @@ class WrongKey(GatewayError):
 
 def new_key() -> str:
     """A new key for the config: its id, and the key itself."""
+    from cryptography.fernet import Fernet  # for start-up, as below: few configs have keys
+
     return f"{time.strftime('k%Y%m%d')}:{Fernet.generate_key().decode()}"
 
 
@@ -38,12 +43,18 @@ def keys_of(text: SecretStr | None) -> dict[str, SecretStr]:
     return {name: SecretStr(key) for name, _, key in pairs}
 
 
+def _fernet(key: SecretStr) -> Fernet:
+    from cryptography.fernet import Fernet  # as above
+
+    return Fernet(key.get_secret_value())
+
+
 class TokenStore:
     """Tokens by their names, such as "slack:T1:bot". Writing needs the store's ownership."""
 
     def __init__(self, store: TokenRows, keys: Mapping[str, SecretStr]) -> None:
         self._store = store
-        self._keys = {name: Fernet(key.get_secret_value()) for name, key in keys.items()}
+        self._keys = {name: _fernet(key) for name, key in keys.items()}
 
     async def get(self, name: str) -> SecretStr | None:
         """The token, None if there is none. Raises WrongKey."""
@@ -95,6 +106,8 @@ class TokenStore:
         return EncryptedToken(name=name, key=key, value=value)
 
     def _decrypted(self, row: EncryptedToken) -> str:
+        from cryptography.fernet import InvalidToken  # as above
+
         name, key = row.name, row.key
         if key not in self._keys:
             known = ", ".join(self._keys) or "none"

@@ -208,24 +208,26 @@ class ModelEndpoint:
 class SdkEndpoint(ModelEndpoint):
     """An endpoint asked through `openai` or `anthropic`.
 
-    Their errors have the same names: `sdk` is that module, `sdk_error` its base class of errors.
+    Their errors have the same names: `sdk` is that package, `sdk_error` its base class of errors.
     """
 
-    sdk: Any = field(repr=False)
-    sdk_error: type[Exception] = field(repr=False)
+    sdk: str = field(repr=False)
+    sdk_error: str = field(repr=False)
 
     def sdk_errors(self) -> tuple[type[Exception], ...]:
-        return (self.sdk_error,)
+        loaded = sys.modules.get(self.sdk)  # what is not loaded raises nothing
+        return (getattr(loaded, self.sdk_error),) if loaded else ()
 
     def sdk_failure(self, error: Exception) -> ModelError | None:
+        sdk: Any = sys.modules[self.sdk]
         match error:
-            case self.sdk.APIStatusError():
+            case sdk.APIStatusError():
                 return self._refused(error)
-            case self.sdk.APITimeoutError():
+            case sdk.APITimeoutError():
                 return self.failure(ModelTimeout, "The model did not answer in time")
-            case self.sdk.APIResponseValidationError():
+            case sdk.APIResponseValidationError():
                 return self.bad_answer()
-            case self.sdk.APIConnectionError():
+            case sdk.APIConnectionError():
                 return self.unreachable(error)
             case _:
                 return None

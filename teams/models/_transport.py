@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from teams.models._endpoint import ModelEndpoint
@@ -118,35 +121,62 @@ class JsonLines(_Lines):
 Arguments: TypeAlias = Callable[[Wire], Wire]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SdkTransport:
-    """One resource of a client of the `openai` or `anthropic` package.
+    """One `resource` of a client of the `openai` or `anthropic` package.
 
-    `arguments` makes those of its `create` from a body.
+    `make` gives the client once it is needed, in a worker: to import an SDK takes up to a second.
+    `arguments` makes those of the resource's `create` from a body.
     """
 
-    client: Any
-    resource: Any
-    arguments: Arguments
-    framing: Callable[[], Framing] = EventLines
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        resource: str,
+        arguments: Arguments,
+        framing: Callable[[], Framing] = EventLines,
+    ) -> None:
+        self._make = make
+        self._path = resource
+        self._arguments = arguments
+        self._framing = framing
+
+    @property
+    def framing(self) -> Callable[[], Framing]:
+        return self._framing
+
+    @cached_property
+    def client(self) -> Any:
+        """The SDK's client; importing its package may take long."""
+        return self._make()
+
+    @cached_property
+    def _resource(self) -> Any:
+        return attrgetter(self._path)(self.client)
+
+    async def _ready(self) -> Any:
+        if "_resource" not in vars(self):
+            await asyncio.to_thread(getattr, self, "_resource")
+        return self._resource
 
     async def whole(self, body: Wire) -> object:
-        response = await self.resource.with_raw_response.create(**self.arguments(body))
+        create = (await self._ready()).with_raw_response.create
+        response = await create(**self._arguments(body))
         return parse_json(response.http_response.content)
 
     @asynccontextmanager
     async def stream(self, body: Wire, deadline: Deadline) -> AsyncGenerator[AsyncIterator[bytes]]:
         # Bytes instead of the SDK's stream, which builds a model of each chunk at ten times the
         # price and hides the comments of a server that is busy.
-        streaming = self.resource.with_streaming_response
-        manager = streaming.create(**self.arguments(body))
+        streaming = (await self._ready()).with_streaming_response
+        manager = streaming.create(**self._arguments(body))
         async with deadline.limit():
             response = await manager.__aenter__()
         async with closing_response(response.http_response, response.iter_bytes()) as pieces:
             yield pieces
 
     async def close(self) -> None:
-        await self.client.close()
+        if "client" in vars(self):
+            await self.client.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

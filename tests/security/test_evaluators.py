@@ -88,7 +88,6 @@ ROWS = {
     "gateway/app/find_adapters.py": {
         "import_module": "a name in `[adapters]`, below our package; it is a power"
     },
-    "gateway/app/first_imports.py": {"import_module": LITERALS},
     "gateway/app/service.py": {"subprocess": "systemctl, with arguments of our own"},
     "gateway/app/watched_chat.py": {"format": TEXTS},
     "gateway/base/background.py": {"import_module": LITERALS},

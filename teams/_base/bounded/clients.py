@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import closing, contextmanager, suppress
@@ -27,6 +26,7 @@ def http_client(kind: type[C], bounds: Bounds | None = None, **settings: Any) ->
     An answer that breaks the bounds raises the library's DecodingError, or its ReadTimeout.
     """
     library, limits = _library(kind), bounds or Bounds()
+    load_http(library.__name__)
     made: Any = kind(**{"verify": tls(library.__name__), **settings})
     if not issubclass(kind, library.AsyncClient):
         made.event_hooks = {"request": [_ask], "response": [_let_in(library, limits, _Body)]}
@@ -42,11 +42,14 @@ def tls(library: str) -> ssl.SSLContext:
     return import_module(library).create_ssl_context()
 
 
-def load_certificates() -> None:
-    """Make those of the loaded libraries before any request."""
-    for library in ("httpx", "httpx2"):
-        if library in sys.modules:
-            tls(library)
+@cache
+def load_http(library: str) -> None:
+    """Import what the library's first request would, and read certificates."""
+    tls(library)
+    core = library.replace("x", "core")
+    for module in ("anyio.lowlevel", "anyio._backends._asyncio", f"{core}._backends.anyio"):
+        with suppress(ImportError):  # another version may have it elsewhere, or not at all
+            import_module(module)
 
 
 def _library(kind: type) -> ModuleType:

@@ -52,12 +52,8 @@ class BaseAnthropicChatCompletionClient(WireClient):
             known=known or ClaudeModel(),
             prompt_caching=prompt_caching,
         )
-        transport = SdkTransport(
-            client=client,
-            resource=client.messages,
-            arguments=_sdk_arguments,
-            framing=EventStreamDecoder if bedrock else EventLines,
-        )
+        framing = EventStreamDecoder if bedrock else EventLines
+        transport = SdkTransport(lambda: client, "messages", _sdk_arguments, framing)
         super().__init__(dialect, transport, anthropic_endpoint(client, model), deadline=deadline)
 
 

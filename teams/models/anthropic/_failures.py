@@ -48,7 +48,7 @@ class BedrockEndpoint(SdkEndpoint):
     signer_error: type[Exception] = field(repr=False)
 
     def sdk_errors(self) -> tuple[type[Exception], ...]:
-        return (self.sdk_error, self.signer_error, RuntimeError)
+        return (*SdkEndpoint.sdk_errors(self), self.signer_error, RuntimeError)
 
     def sdk_failure(self, error: Exception) -> ModelError | None:
         # The signer has no class of its own for missing credentials.
@@ -59,8 +59,6 @@ class BedrockEndpoint(SdkEndpoint):
 
 def anthropic_endpoint(client: Any, model: str) -> SdkEndpoint:
     """The endpoint that an SDK client asks for the model."""
-    import anthropic  # for start-up: the client has imported it
-
     address, password = shown_address(str(client.base_url))
     names = ("api_key", "aws_access_key", "aws_secret_key", "aws_session_token")
     secrets = {password, *(getattr(client, name, None) for name in names)}
@@ -69,8 +67,8 @@ def anthropic_endpoint(client: Any, model: str) -> SdkEndpoint:
         "endpoint": address,
         "secrets": long_secrets(secrets - {NO_KEY}),
         "codes": _CODES,
-        "sdk": anthropic,
-        "sdk_error": anthropic.AnthropicError,
+        "sdk": "anthropic",
+        "sdk_error": "AnthropicError",
         "code_field": "type",
     }
     if not hasattr(client, "aws_region"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from teams.models._endpoint import ModelEndpoint
 from teams.models._settings import DEADLINE_SECONDS, choose_model_info
 from teams.models._thought_marks import marks_of
 from teams.models._transport import SdkTransport
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
 
 
+class LateClient(NamedTuple):
+    """A client that is made with the first request, and its endpoint."""
+
+    make: Callable[[], AsyncOpenAI | AsyncAzureOpenAI]
+    endpoint: ModelEndpoint
+
+
 class BaseOpenAIChatCompletionClient(WireClient):
     """Asks one model over a given client of the `openai` package.
 
@@ -31,7 +39,7 @@ class BaseOpenAIChatCompletionClient(WireClient):
 
     def __init__(
         self,
-        client: AsyncOpenAI | AsyncAzureOpenAI,
+        client: AsyncOpenAI | AsyncAzureOpenAI | LateClient,
         *,
         create_args: Mapping[str, object],
         model_capabilities: ModelCapabilities | None = None,
@@ -55,18 +63,16 @@ class BaseOpenAIChatCompletionClient(WireClient):
             name_field=include_name_in_message,
             name_prefixes=add_name_prefixes,
         )
-        transport = SdkTransport(
-            client=client,
-            resource=client.chat.completions,  # imports half of the SDK: not later
-            arguments=_sdk_arguments,
-        )
-        super().__init__(dialect, transport, openai_endpoint(client, model), deadline=deadline)
-        self._client = client
+        if not isinstance(client, LateClient):
+            given = client
+            client = LateClient(lambda: given, openai_endpoint(given, model))
+        self._sdk = SdkTransport(client.make, "chat.completions", _sdk_arguments)
+        super().__init__(dialect, self._sdk, client.endpoint, deadline=deadline)
 
     @property
     def sdk_client(self) -> AsyncOpenAI | AsyncAzureOpenAI:
         """The client of the `openai` package; this object closes it."""
-        return self._client
+        return self._sdk.client
 
 
 def _sdk_arguments(body: Wire) -> Wire:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from teams._base.bounded.clients import http_client
 from teams._components.component import (
@@ -15,7 +15,7 @@ from teams._components.component import (
 )
 from teams.models._errors import BadCredentials
 from teams.models._settings import answer_bounds, http_timeout, whole_deadline
-from teams.models.openai._base import BaseOpenAIChatCompletionClient
+from teams.models.openai._base import BaseOpenAIChatCompletionClient, LateClient
 from teams.models.openai._config import (
     AzureOpenAIClientConfiguration,
     AzureOpenAIClientConfigurationConfigModel,
@@ -25,7 +25,10 @@ from teams.models.openai._config import (
     OpenAIClientConfigurationConfigModel,
 )
 from teams.models.openai._entra import entra_token
-from teams.models.openai._failures import NO_KEY
+from teams.models.openai._failures import NO_KEY, endpoint_at
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -52,8 +55,6 @@ class OpenAIChatCompletionClient(
     component_config_schema = OpenAIClientConfigurationConfigModel
 
     def __init__(self, **settings: Unpack[OpenAIClientConfiguration]) -> None:
-        from openai import AsyncOpenAI  # for start-up: it takes longer than all of `teams`
-
         config = OpenAIClientConfigurationConfigModel(**cast("Any", settings))
         variable, base_url = config.key_variable, config.address
         addressed = config.base_url or os.environ.get("OPENAI_BASE_URL")
@@ -65,13 +66,10 @@ class OpenAIChatCompletionClient(
                 model=config.model,
                 endpoint=base_url or OPENAI_URL,
             )
-        client = AsyncOpenAI(
-            api_key=key,
-            base_url=base_url,
-            organization=config.organization,
-            **_connection(config),
-        )
-        super().__init__(client, **_arguments(config))
+        url = base_url or addressed or OPENAI_URL
+        endpoint = endpoint_at(url, config.model, {key})
+        make = partial(_client, config, key, base_url)
+        super().__init__(LateClient(make, endpoint), **_arguments(config))
         self._config = config
 
     def _to_config(self) -> OpenAIClientConfigurationConfigModel:
@@ -134,6 +132,17 @@ class AzureOpenAIChatCompletionClient(
         return self._config.model_copy(
             update={"azure_ad_token_provider": provider.dump_component()}
         )
+
+
+def _client(
+    config: OpenAIClientConfigurationConfigModel, key: str, base_url: str | None
+) -> AsyncOpenAI:
+    from openai import AsyncOpenAI  # for start-up: it takes longer than all of `teams`
+
+    organization = config.organization
+    return AsyncOpenAI(
+        api_key=key, base_url=base_url, organization=organization, **_connection(config)
+    )
 
 
 def _loaded(provider: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from teams.models._endpoint import TOO_LONG, Kind, SdkEndpoint
@@ -27,17 +28,21 @@ _CODES: Mapping[str, Kind] = {
 
 def openai_endpoint(client: AsyncOpenAI | AsyncAzureOpenAI, model: str) -> SdkEndpoint:
     """The endpoint that an SDK client asks for the model."""
-    import openai  # for start-up: the client has imported it
+    token = getattr(client, "_azure_ad_token", None)
+    endpoint = endpoint_at(str(client.base_url), model, {client.api_key, token})
+    azure = type(client).__name__ == "AsyncAzureOpenAI"
+    return replace(endpoint, key_variable="AZURE_OPENAI_API_KEY") if azure else endpoint
 
-    azure = isinstance(client, openai.AsyncAzureOpenAI)
-    address, password = shown_address(str(client.base_url))
-    secrets = {client.api_key, getattr(client, "_azure_ad_token", None), password}
+
+def endpoint_at(url: str, model: str, secrets: set[str | None]) -> SdkEndpoint:
+    """The endpoint at an address, without the SDK."""
+    address, password = shown_address(url)
     return SdkEndpoint(
         model=model,
         endpoint=address,
-        key_variable="AZURE_OPENAI_API_KEY" if azure else key_variable(model),
-        secrets=long_secrets(secrets - {NO_KEY}),
+        key_variable=key_variable(model),
+        secrets=long_secrets({*secrets, password} - {NO_KEY}),
         codes=_CODES,
-        sdk=openai,
-        sdk_error=openai.OpenAIError,
+        sdk="openai",
+        sdk_error="OpenAIError",
     )

@@ -183,7 +183,7 @@ CALM = {
     *("_reread", "_serve", "_terminals", "_watch_node", "access_of", "any", "asyncio.Event"),
     *("asyncio.TaskGroup", "asyncio.get_running_loop", "asyncio.run", "causes", "end.finish"),
     *("end.for_restore", "end.hang_up", "errors.split", "files_of", "flush_log"),
-    *("files_of(store, 'restore', backup).stage", "group.create_task", "import_later_modules"),
+    *("files_of(store, 'restore', backup).stage", "group.create_task"),
     *("isinstance", "limits_of", "loaded.adapters.values", "loop.add_signal_handler", "made.run"),
     *("next", "raise_limit", "rare_collections", "reloader.aclose", "reloader.taking_part"),
     *("replace", "run_adapters", "stack.callback", "stack.enter_async_context"),

@@ -1,4 +1,4 @@
-"""The first message meets a process that has imported everything."""
+"""Few imports before a process is connected, none on its loop later."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ import pytest
 
 from adapters.discord.testing import DiscordSimulator
 from adapters.slack.testing import SlackSimulator
-from gateway.app.first_imports import import_later_modules
 from teams._base.bounded.clients import tls
+from teams.bounded import load_http
 from tests.adapters.discord.serving import bot_texts
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 
 ROOT = Path(__file__).parents[3]
+UNUSED = {
+    *("cryptography", "genai_prices", "httpcore", "httpcore2", "httpx", "httpx2", "openai"),
+    *("psycopg", "re2", "textual", "tiktoken"),
+}
+"""Packages that a plain config doesn't need, or only a turn."""
 CONFIG = """
 health = {{ port = 0 }}
 store = {{ folder = "store" }}
@@ -53,12 +58,12 @@ users = "members"
 async def serving(
     folder: Path, model: FakeOpenAI, name: str, table: dict[str, str], route: str = ""
 ) -> AsyncGenerator[list[str]]:
-    """A connected process; in the end, its packages of late imports."""
+    """A connected process; in the end, packages that its loop imported late."""
     lines = "\n".join(f'{key} = "{value}"' for key, value in table.items())
     (folder / "config.toml").write_text(
         CONFIG.format(url=model.url, name=name, table=lines, route=route)
     )
-    command = [sys.executable, "-m", "tests.gateway.app.imports_child", folder / "config.toml"]
+    command = [sys.executable, "-m", "tests.gateway.journeys.imports_child", folder / "config.toml"]
     child = await asyncio.create_subprocess_exec(
         *command, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
@@ -66,6 +71,7 @@ async def serving(
     late: list[str] = []
     try:
         assert await child.stdout.readline() == b"connected\n"
+        assert not UNUSED & {*json.loads(await child.stdout.readline())}
         yield late
     finally:
         child.send_signal(signal.SIGTERM)
@@ -75,7 +81,7 @@ async def serving(
 
 @pytest.mark.chaos
 @pytest.mark.timeout(60)
-async def test_nothing_is_imported_after_slack_is_connected(tmp_path: Path) -> None:
+async def test_the_loop_imports_nothing_after_slack_is_connected(tmp_path: Path) -> None:
     async with FakeOpenAI(Reply(text="fine")) as model, SlackSimulator(rates=False) as slack:
         table = {
             "bot_token": slack.bot_token,
@@ -91,7 +97,7 @@ async def test_nothing_is_imported_after_slack_is_connected(tmp_path: Path) -> N
 
 @pytest.mark.chaos
 @pytest.mark.timeout(60)
-async def test_nothing_is_imported_after_discord_is_connected(tmp_path: Path) -> None:
+async def test_the_loop_imports_nothing_after_discord_is_connected(tmp_path: Path) -> None:
     async with FakeOpenAI(Reply(text="fine")) as model, DiscordSimulator() as discord:
         table = {
             "token": discord.token,
@@ -107,6 +113,6 @@ async def test_nothing_is_imported_after_discord_is_connected(tmp_path: Path) ->
 
 
 def test_no_request_waits_for_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
-    import_later_modules()
+    load_http("httpx")
     monkeypatch.setattr(httpx, "create_ssl_context", lambda: pytest.fail("made on the loop"))
     assert isinstance(tls("httpx"), ssl.SSLContext)

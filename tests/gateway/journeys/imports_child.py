@@ -1,6 +1,7 @@
-"""A `parley serve` that prints what it imports once it is connected.
+"""A `parley serve` that prints its imports.
 
-`python -m tests.gateway.app.imports_child CONFIG` prints "connected", and in the end the modules.
+`python -m tests.gateway.journeys.imports_child CONFIG` prints "connected" and the packages that are
+loaded then, and in the end the modules that were imported on the loop since.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from gateway.app import serve
 from gateway.app.load import load_config
@@ -24,15 +26,22 @@ def _say(line: str) -> None:
 
 
 class _Watched:
-    before: frozenset[str] = frozenset()
+    connected = False
+    late: ClassVar[list[str]] = []
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if _Watched.connected and threading.current_thread() is threading.main_thread():
+            _Watched.late.append(name)
 
 
 class _WatchedHealth(HostHealth):
     def connection(self, adapter: str, *, is_open: bool) -> None:
         super().connection(adapter, is_open=is_open)
-        if is_open and not _Watched.before:
-            _Watched.before = frozenset(sys.modules)
+        if is_open and not _Watched.connected:
+            _Watched.connected = True
             _say("connected")
+            _say(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 
 
 class _WatchedGateway(Gateway):
@@ -43,6 +52,7 @@ class _WatchedGateway(Gateway):
 
 
 if __name__ == "__main__":
+    sys.meta_path.insert(0, _Watched)
     serve.Gateway = _WatchedGateway  # pyright: ignore[reportPrivateImportUsage]
     asyncio.run(until_signal(load_config(Path(sys.argv[1]))))
-    _say(json.dumps(sorted(frozenset(sys.modules) - _Watched.before)))
+    _say(json.dumps(_Watched.late))
