@@ -37,6 +37,7 @@ CALLED_WITHIN = 900.0
 """Seconds within which somebody who forgot to mention the bot may put that right by an edit."""
 
 RATE_LIMITED = "app_rate_limited"
+_TIMES = ("event_ts", "action_ts")
 _MALFORMED = IgnoredPayload("malformed")
 _SAID = frozenset({"", "file_share", "thread_broadcast", "bot_message", "me_message"})
 
@@ -226,11 +227,10 @@ def _reaction(
         return IgnoredPayload("reaction")
     if not (team and channel and ts and user) or user == me.user:
         return IgnoredPayload("own" if user == me.user else "malformed")
-    key = me.key(channel, ts, team=team)
-    dedupe = me.dedupe("reaction", team, channel, ts, emoji, user)
-    draft = _action(
-        event, key, user, me, event_kind="reaction", dedupe=(dedupe, *_event_key(payload, me))
-    )
+    dedupe = (me.dedupe("reaction", team, channel, ts, emoji, user), *_event_key(payload, me))
+    link = permalink(me, channel, ts, ts)
+    place = (team, channel, ts, ts)
+    draft = action(event, user, me, event="reaction", place=place, dedupe=dedupe, link=link)
     return ReactionTrigger(draft=draft, emoji=emoji)
 
 
@@ -260,31 +260,41 @@ def _in_thread(
         return _MALFORMED
     if user == me.user:
         return IgnoredPayload("own")
-    key = me.key(channel, root, team=team)
-    return _action(event, key, user, me, event_kind=kind, dedupe=dedupe)
+    link, place = permalink(me, channel, root, root), (team, channel, root, root)
+    return action(event, user, me, event=kind, place=place, dedupe=dedupe, link=link)
 
 
-def _action(
-    event: Payload,
-    key: ConversationKey,
+def action(
+    said: Payload,
     user: str,
     me: Workspace,
     *,
-    event_kind: EventKind,
+    event: EventKind,
+    place: tuple[str, str, str, str],
     dedupe: tuple[str, ...],
+    link: str = "",
 ) -> Draft:
-    """The draft of an action on the message at the key's root."""
-    message = InboundMessage(
-        key=key,
-        author=_author(key.workspace, user),
-        event=event_kind,
-        direct=is_direct(key.channel),
-        dedupe=dedupe,
-        message_id=key.root,
-        link=permalink(me, key.channel, key.root, key.root),
-        at=float(ts_at(event, "event_ts") or 0),
+    """The draft of an action at workspace, channel, thread and message."""
+    team, channel, root, message = place
+    # Slack is silent about the time of some.
+    times = [ts_at(each, name) for each in (said, *tables_at(said, "actions")) for name in _TIMES]
+    return Draft(
+        message=InboundMessage(
+            key=me.key(channel, root, team=team),
+            author=_author(team, user),
+            event=event,
+            direct=is_direct(channel),
+            dedupe=dedupe,
+            message_id=message,
+            link=link,
+            at=float(next(filter(None, times), 0)),
+        ),
+        user=user,
+        home=text_at(said, "user_team") or text_at(said, "user", "team_id"),
+        meant=True,
+        in_thread=root != message,
+        response_url=text_at(said, "response_url"),
     )
-    return Draft(message=message, user=user, home=text_at(event, "user_team"), meant=True)
 
 
 def _home(event: Payload, team: str) -> Inbound:

@@ -8,8 +8,6 @@ from zlib import crc32
 from adapters.slack.action_ids import ASK_TEAM, parse_action
 from adapters.slack.connection.payload import (
     Payload,
-    author_id,
-    is_direct,
     table_at,
     tables_at,
     text_at,
@@ -18,9 +16,8 @@ from adapters.slack.connection.payload import (
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
-from adapters.slack.inbound.parse_events import permalink
-from adapters.slack.inbound.parsed import Acted, Draft, IgnoredPayload, Inbound
-from gateway.conversation import Author, EventKind, InboundMessage
+from adapters.slack.inbound.parse_events import action, permalink
+from adapters.slack.inbound.parsed import Acted, IgnoredPayload, Inbound
 from gateway.interactions import Command, Form
 from gateway.visible import VisibleContent
 
@@ -48,13 +45,13 @@ def parse_command(payload: Payload, me: Workspace, command: str) -> Inbound:
         return IgnoredPayload("another app")
     if not (team and channel and user and trigger):
         return IgnoredPayload("malformed")
-    draft = _action(
+    draft = action(
         payload,
         user,
         me,
         event="command",
         place=(team, channel, "", ""),
-        dedupe=me.dedupe("command", team, trigger),
+        dedupe=(me.dedupe("command", team, trigger),),
     )
     return Acted(draft=draft, does=Command(text=text_at(payload, "text").strip()))
 
@@ -76,13 +73,13 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
         or message
     )
     at = text_at(entry, "action_ts")
-    draft = _action(
+    draft = action(
         payload,
         user,
         me,
         event="click",
         place=(team, channel, thread, message),
-        dedupe=me.dedupe("click", team, message, text_at(entry, "action_id"), at, user),
+        dedupe=(me.dedupe("click", team, message, text_at(entry, "action_id"), at, user),),
     )
     return Acted(draft=draft, does=button.pressed, trigger=text_at(payload, "trigger_id"))
 
@@ -100,13 +97,13 @@ def _submitted(payload: Payload, me: Workspace) -> Inbound:
         return IgnoredPayload("malformed")
     text = text_at(view, "state", "values", BLOCK, INPUT, "value")
     mark = crc32(text.encode("utf-8", "replace"))  # one that stays open may be sent with another
-    draft = _action(
+    draft = action(
         payload,
         user,
         me,
         event="modal",
         place=(team, place.channel, place.thread, place.message),
-        dedupe=me.dedupe("modal", team, ident, f"{mark:x}"),
+        dedupe=(me.dedupe("modal", team, ident, f"{mark:x}"),),
     )
     return Acted(draft=draft, does=Form(request=place.request, kind=place.kind, text=text))
 
@@ -119,18 +116,17 @@ def _shortcut(payload: Payload, me: Workspace) -> Inbound:
         return IgnoredPayload("another app")
     if not (team and user and channel and ts and trigger):
         return IgnoredPayload("malformed")
-    draft = _action(
+    draft = action(
         payload,
         user,
         me,
         event="shortcut",
         place=(team, channel, ts_at(said, "thread_ts") or ts, ""),
-        dedupe=me.dedupe("shortcut", team, trigger),
+        dedupe=(me.dedupe("shortcut", team, trigger),),
+        link=permalink(me, channel, ts, ts_at(said, "thread_ts")),
     )
-    link = permalink(me, channel, ts, ts_at(said, "thread_ts"))
     return replace(
         draft,
-        message=replace(draft.message, link=link),
         content=VisibleContent(text=SHORTCUT_TEXT),
         pointed=(("forward", read_message(said)),),
     )
@@ -140,38 +136,3 @@ def _team(payload: Payload, me: Workspace) -> str:
     # In a shared channel `team` may be that of whoever acts.
     installed = text_at(payload, "view", "app_installed_team_id")
     return installed or text_at(payload, "team", "id") or me.id
-
-
-def _action(
-    payload: Payload,
-    user: str,
-    me: Workspace,
-    *,
-    event: EventKind,
-    place: tuple[str, str, str, str],
-    dedupe: str,
-) -> Draft:
-    """The draft of an action at workspace, channel, thread and message."""
-    team, channel, root, message = place
-    return Draft(
-        message=InboundMessage(
-            key=me.key(channel, root, team=team),
-            author=Author(id=author_id(team, user)),
-            event=event,
-            direct=is_direct(channel),
-            dedupe=(dedupe,),
-            message_id=message,
-            at=_done_at(payload),
-        ),
-        user=user,
-        home=text_at(payload, "user", "team_id"),
-        meant=True,
-        in_thread=root != message,
-        response_url=text_at(payload, "response_url"),
-    )
-
-
-def _done_at(payload: Payload) -> float:
-    """When a button or shortcut was used; 0 where Slack is silent."""
-    done = (payload, *tables_at(payload, "actions"))
-    return next((float(at) for each in done if (at := ts_at(each, "action_ts"))), 0.0)
