@@ -199,15 +199,11 @@ class Installations:
                 answer = await self._access(
                     new_client, grant_type="refresh_token", refresh_token=install.refresh
                 )
-            except PlatformUnreachable as error:
-                if self._clock() < install.expires_at:
-                    LOG.warning("a token is not renewed yet: %s", error)
-                    return install
-                raise
-            except CallRejected:
-                if self._clock() < install.expires_at:
-                    return install
-                raise
+            except (PlatformUnreachable, CallRejected) as error:
+                if self._clock() >= install.expires_at:
+                    raise
+                LOG.warning("a token is not renewed yet: %s", error)
+                return install
             fresh = self._install_of(answer)
             install = replace(
                 install, token=fresh.token, refresh=fresh.refresh, expires_at=fresh.expires_at

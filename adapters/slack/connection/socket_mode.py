@@ -21,7 +21,7 @@ from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, number_at, table_at, text_at
 from adapters.slack.connection.receiver import Receive
 from adapters.slack.connection.web_api import SlackClients
-from adapters.slack.connection.workspace import UNREACHABLE, code_of, unreachable
+from adapters.slack.connection.workspace import REVOKED, UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
 from gateway.base.clock import Clock, sleep
 from gateway.base.proxy_connector import failure, platform_session
@@ -46,17 +46,7 @@ AT_ONCE = 64
 
 ENVELOPE = "slack envelope"
 
-_REFUSED = frozenset(
-    {
-        "account_inactive",
-        "invalid_auth",
-        "missing_scope",
-        "not_allowed_token_type",
-        "not_authed",
-        "token_expired",
-        "token_revoked",
-    }
-)
+_REFUSED = REVOKED | {"missing_scope", "not_allowed_token_type"}
 
 
 class _Socket:

@@ -52,35 +52,27 @@ RETRY_AFTER = 30.0
 _RATE = frozenset({"rate_limited", "ratelimited", "message_limit_exceeded"})
 _UNSURE = frozenset({"fatal_error", "internal_error", "request_timeout"})
 _DOWN = frozenset({"service_unavailable", "team_added_to_org"})
-_GONE = {
-    "channel_not_found": "the bot can't see the channel, or it was deleted",
-    "is_archived": "the channel is archived",
-    "is_inactive": "the channel is archived",
-    "not_in_channel": "the bot is not in the channel: invite it again",
-    "thread_not_found": "the thread was deleted",
-    "cannot_reply_to_message": "the message can't be replied to",
-    "restricted_action": "the workspace does not let the bot write there",
-    "restricted_action_thread_locked": "the thread is locked",
-    "restricted_action_read_only_channel": "the channel is read-only",
-    "restricted_action_thread_only_channel": "the channel takes replies in threads only",
-    "restricted_action_non_threadable_channel": "the channel has no threads",
-    "no_permission": "the bot may not write there",
-    "ekm_access_denied": "the workspace's administrators have suspended writing",
-}
 _OF_NO_PLACE = ("users.", "usergroups.")
 """Methods whose refusal says nothing of a place."""
-_OBSTACLES: dict[str, Obstacle] = {
-    "channel_not_found": "absent",
-    "is_archived": "archived",
-    "is_inactive": "archived",
-    "not_in_channel": "absent",
-    "restricted_action": "forbidden",
-    "restricted_action_thread_locked": "locked",
-    "restricted_action_read_only_channel": "forbidden",
-    "restricted_action_thread_only_channel": "forbidden",
-    "restricted_action_non_threadable_channel": "forbidden",
-    "no_permission": "forbidden",
+_GONE: Mapping[str, tuple[Obstacle | None, str]] = {
+    "channel_not_found": ("absent", "the bot can't see the channel, or it was deleted"),
+    "is_archived": ("archived", "the channel is archived"),
+    "is_inactive": ("archived", "the channel is archived"),
+    "not_in_channel": ("absent", "the bot is not in the channel: invite it again"),
+    "thread_not_found": (None, "the thread was deleted"),
+    "cannot_reply_to_message": (None, "the message can't be replied to"),
+    "restricted_action": ("forbidden", "the workspace does not let the bot write there"),
+    "restricted_action_thread_locked": ("locked", "the thread is locked"),
+    "restricted_action_read_only_channel": ("forbidden", "the channel is read-only"),
+    "restricted_action_thread_only_channel": (
+        "forbidden",
+        "the channel takes replies in threads only",
+    ),
+    "restricted_action_non_threadable_channel": ("forbidden", "the channel has no threads"),
+    "no_permission": ("forbidden", "the bot may not write there"),
+    "ekm_access_denied": (None, "the workspace's administrators have suspended writing"),
 }
+"""What people there can do something about, if anything, and what it is in words."""
 WHY: Mapping[Obstacle, str] = {
     "archived": "it is archived. Ask me again somewhere else, or once it is unarchived.",
     "absent": "I am not in it any more, or it was deleted. Invite me with `/invite`, then ask "
@@ -390,8 +382,9 @@ def _error_of_code(code: str, method: str, answer: Mapping[str, Any]) -> Gateway
     if code in _MESSAGE_GONE:
         return MessageGone(f"Slack does not let the message be changed ({code}).")
     if code in _GONE and not method.startswith(_OF_NO_PLACE):
-        why = f"Slack refused {method}: {_GONE[code]} ({code})."
-        return CallRejected(why, gone=True, obstacle=_OBSTACLES.get(code))
+        obstacle, why = _GONE[code]
+        told = f"Slack refused {method}: {why} ({code})."
+        return CallRejected(told, gone=True, obstacle=obstacle)
     if code == "missing_scope":
         needed = str(answer.get("needed", "")) or "another one"
         return Refusal(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.drafts import Drafts
@@ -38,19 +39,15 @@ class ModalPlace:
 
     def dump(self) -> str:
         """As a view's private_metadata."""
-        return json.dumps(asdict(self))
+        return _PLACES.dump_json(self).decode()
 
     @classmethod
     def load(cls, text: str) -> ModalPlace:
         """The inverse of `dump`. Raises ValueError for anything else."""
-        data: Any = json.loads(text)
-        names = set(cls.__dataclass_fields__)
-        if not isinstance(data, dict) or set(cast("dict[str, Any]", data)) != names:
-            raise ValueError("no place of a modal")
-        values = {name: str(value) for name, value in cast("dict[str, Any]", data).items()}
-        if values["kind"] not in ("note", "text"):
-            raise ValueError("no kind of a modal")
-        return cls(**cast("Any", values))
+        return _PLACES.validate_json(text, strict=True)
+
+
+_PLACES = TypeAdapter(ModalPlace)
 
 
 class Modals:
