@@ -1,4 +1,4 @@
-"""Ids of buttons and menus, and parsing a click on one.
+"""Elements of blocks, ids of buttons and menus, and parsing a click on one.
 
 `action_id` is `g:KIND:NUMBER`, unique in its message; what the click is about stands in the value.
 """
@@ -6,15 +6,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from gateway.interactions import Button, ButtonKind
+from gateway.render.sanitize import label
+
+Block: TypeAlias = dict[str, Any]
 
 PREFIX = "g"
 ASK_TEAM = "ask_team"
 """The `callback_id` of the entry in a message's menu."""
 EVENT_TYPE = "parley_part"
 """The `event_type` of the metadata on every message of ours; its payload is `{"key": ...}`."""
+OPTION = 75
+_STYLES: dict[ButtonKind, str] = {"approve": "primary", "deny": "danger"}
+
+
+def plain(text: str) -> Block:
+    """A text without marks."""
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def option(text: str) -> Block:
+    """The text of a button or of an option."""
+    return plain(label(text, OPTION) or "\u2026")
+
+
+def section(text: str) -> Block:
+    """A paragraph of mrkdwn."""
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+
+
+def actions(*elements: Block) -> Block:
+    """A row of buttons or menus."""
+    return {"type": "actions", "elements": list(elements)}
+
+
+def button_element(button: Button) -> Block:
+    """A button."""
+    shown: Block = {
+        "type": "button",
+        "text": option(button.label),
+        "action_id": action_id(button.kind, button.number),
+        "value": button.about[:2000],
+    }
+    style = _STYLES.get(button.kind)
+    return shown | {"style": style} if style else shown
 
 
 def action_id(kind: ButtonKind, number: int = 0) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from adapters.slack.action_ids import action_id
+from adapters.slack.action_ids import Block, action_id, actions, button_element, section
 from adapters.slack.connection.payload import TS, Payload, ts_at
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.message_content import button_values
 from gateway.conversation import ConversationKey
 from gateway.history import OfferCard
+from gateway.interactions import Button
 
 BUTTON = action_id("missed")
 STEP = 0.000001
@@ -57,15 +56,7 @@ def before(first: str) -> str:
     return f"{float(first) - STEP:.6f}"
 
 
-def _blocks(text: str, after: str) -> list[dict[str, Any]]:
+def _blocks(text: str, after: str) -> list[Block]:
     """A text, and a button that has missed messages answered."""
-    section = {"type": "section", "text": {"type": "mrkdwn", "text": text}}
-    if not after:
-        return [section]
-    button = {
-        "type": "button",
-        "action_id": BUTTON,
-        "value": after,
-        "text": {"type": "plain_text", "text": "Answer now"},
-    }
-    return [section, {"type": "actions", "elements": [button]}]
+    button = Button(kind="missed", about=after, label="Answer now")
+    return [section(text), *([actions(button_element(button))] if after else [])]

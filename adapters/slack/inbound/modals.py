@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from adapters.slack.action_ids import plain
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.parsed import Draft
@@ -104,7 +105,7 @@ def view_of(form: FormSpec, place: ModalPlace) -> dict[str, Any]:
     field = {
         "type": "input",
         "block_id": BLOCK,
-        "label": _plain(form.label),
+        "label": plain(form.label),
         "optional": not form.required,
         "element": {
             "type": "plain_text_input",
@@ -113,17 +114,13 @@ def view_of(form: FormSpec, place: ModalPlace) -> dict[str, Any]:
             "max_length": LONGEST,
         },
     }
-    asked = [{"type": "section", "text": _plain(form.prompt)}] if form.prompt.strip() else []
+    asked = [{"type": "section", "text": plain(form.prompt)}] if form.prompt.strip() else []
     return {
         "type": "modal",
         "callback_id": CALLBACK,
         "private_metadata": place.dump(),
-        "title": _plain(form.title),
-        "submit": _plain(form.send),
-        "close": _plain("Close"),
+        "title": plain(form.title),
+        "submit": plain(form.send),
+        "close": plain("Close"),
         "blocks": [*asked, field],
     }
-
-
-def _plain(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": text, "emoji": False}

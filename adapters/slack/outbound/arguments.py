@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, TypeAlias
 
+from adapters.slack.action_ids import Block, section
 from adapters.slack.outbound.text import length
 from gateway.render.arguments import Argument, plain_text, size_text
-
-Block: TypeAlias = dict[str, Any]
 
 ON_CARD = 8_000
 """Characters of a tool's arguments on the card itself; more of them come as a file."""
@@ -33,11 +31,11 @@ def argument_blocks(arguments: Sequence[Argument]) -> list[Block]:
             case "value":
                 blocks += _code(plain_text(group))
             case "note":
-                blocks += [_name(argument.text) for argument in group]
+                blocks += [section(argument.text) for argument in group]
             case _:
                 for argument in group:
                     blocks += _text(argument)
-    return blocks or [_name("No arguments.")]
+    return blocks or [section("No arguments.")]
 
 
 def blocks_beside_file(arguments: Sequence[Argument], name: str) -> list[Block]:
@@ -47,17 +45,13 @@ def blocks_beside_file(arguments: Sequence[Argument], name: str) -> list[Block]:
     told = [f"`{each.name}` ({size_text(each)})" for each in long[:5]]
     whole = f"All arguments are in {name} above. Read all of it."
     blocks = _code(values) if 0 < length(values) <= VALUES else []
-    notes = [_name(each.text) for each in arguments if each.kind == "note"]
-    return [*notes, *blocks, _name(f"{', '.join(told)}: {whole}" if told else whole)]
+    notes = [section(each.text) for each in arguments if each.kind == "note"]
+    return [*notes, *blocks, section(f"{', '.join(told)}: {whole}" if told else whole)]
 
 
 def _text(argument: Argument) -> list[Block]:
-    name = [_name(f"`{argument.name}` \u00b7 {size_text(argument)}")] if argument.name else []
+    name = [section(f"`{argument.name}` \u00b7 {size_text(argument)}")] if argument.name else []
     return [*name, *_code(argument.text)]
-
-
-def _name(text: str) -> Block:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
 
 
 def _code(text: str) -> list[Block]:

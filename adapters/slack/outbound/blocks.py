@@ -9,18 +9,27 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from adapters.slack.action_ids import EVENT_TYPE, action_id, numbered
+from adapters.slack.action_ids import (
+    EVENT_TYPE,
+    Block,
+    action_id,
+    actions,
+    button_element,
+    numbered,
+    option,
+    plain,
+    section,
+)
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file, is_too_long
 from adapters.slack.outbound.text import length, mentions, neutral
 from gateway.events import BROKE_OFF, InputRequested, NoticeLevel
-from gateway.interactions import Button, ButtonKind, buttons
+from gateway.interactions import Button, buttons
 from gateway.render.arguments import plain_text
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import split
 from gateway.surface import Activity, ActivityStatus, Card, File, Line, Part, Speech
 
-Block: TypeAlias = dict[str, Any]
 Own: TypeAlias = Callable[[str], str]
 """A gateway line as mrkdwn."""
 
@@ -30,7 +39,6 @@ QUESTION = 8_000
 """Characters of a question on its card; a longer one comes as a file."""
 BUTTONS = 5
 """Options shown as buttons; more of them come as a menu."""
-OPTION = 75
 ACTIVITIES = 1500
 """Characters of what an agent did: all blocks of a message together hold about 13,000."""
 DETAIL = 200
@@ -40,7 +48,6 @@ _LINK = re.compile(r"https://[^\s<>|]+")
 UNSURE = ":warning: This message may appear twice."
 RESUMING = ":arrows_counterclockwise: Interrupted. The answer will continue in a moment."
 _LEVELS: dict[NoticeLevel, str] = {"info": "", "warning": ":warning: ", "error": ":x: "}
-_STYLES: dict[ButtonKind, str] = {"approve": "primary", "deny": "danger"}
 _STATUS: dict[ActivityStatus, str] = {
     "running": ":hourglass_flowing_sand:",
     "done": ":white_check_mark:",
@@ -59,11 +66,6 @@ def context(*lines: str) -> Block:
     """Small print."""
     elements = [{"type": "mrkdwn", "text": line} for line in lines]
     return {"type": "context", "elements": elements}
-
-
-def section(text: str) -> Block:
-    """A paragraph of mrkdwn."""
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
 
 
 def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) -> list[Block]:
@@ -130,12 +132,12 @@ def feedback_block(key: str) -> Block:
                 "type": "feedback_buttons",
                 "action_id": action_id("feedback"),
                 "positive_button": {
-                    "text": _plain("Good answer"),
+                    "text": plain("Good answer"),
                     "accessibility_label": "Rate this answer as good",
                     "value": numbered(key, 1),
                 },
                 "negative_button": {
-                    "text": _plain("Bad answer"),
+                    "text": plain("Bad answer"),
                     "accessibility_label": "Rate this answer as bad",
                     "value": numbered(key, 0),
                 },
@@ -155,7 +157,9 @@ def line_blocks(part: Part, line: Line, own: Own) -> list[Block]:
         blocks += [section(piece) for piece in pieces(text, SECTION)]
     if line.command:
         name = line.label or line.command
-        blocks.append(_actions(_button(Button(kind="command", about=line.command, label=name))))
+        blocks.append(
+            actions(button_element(Button(kind="command", about=line.command, label=name)))
+        )
     return blocks
 
 
@@ -245,26 +249,25 @@ def _buttons(request: InputRequested) -> list[Block]:
     """The buttons of a request; of many options, a menu."""
     rows = buttons(request)
     if len(request.options) > BUTTONS:
-        return [_actions(_menu(rows[0]))]
-    found = [_actions(*map(_button, row)) for row in rows]
+        return [actions(_menu(rows[0]))]
+    found = [actions(*map(button_element, row)) for row in rows]
     typed = request.request_kind == "text"
     return [*found, context("or reply in this thread")] if typed else found
 
 
 def _menu(choices: Sequence[Button]) -> Block:
     options = [
-        {"text": _plain(_option(each.label)), "value": numbered(each.about, each.number)}
-        for each in choices
+        {"text": option(each.label), "value": numbered(each.about, each.number)} for each in choices
     ]
     menu: Block = {
         "type": "static_select",
         "action_id": action_id("choice"),
-        "placeholder": _plain("Choose"),
+        "placeholder": plain("Choose"),
     }
     if len(options) <= 100:  # noqa: PLR2004 (Slack's limit)
         return menu | {"options": options}
     groups = [
-        {"label": _plain(f"{at + 1}\u2013{at + len(some)}"), "options": some}
+        {"label": plain(f"{at + 1}\u2013{at + len(some)}"), "options": some}
         for at in range(0, min(len(options), 10_000), 100)
         if (some := options[at : at + 100])
     ]
@@ -278,29 +281,6 @@ def _settled(card: Card, own: Own) -> list[Block]:
 
 def _users(authors: Sequence[str]) -> list[str]:
     return [found[1] for author in authors if (found := slack_ids(author))]
-
-
-def _option(option: str) -> str:
-    return label(option, OPTION) or "\u2026"
-
-
-def _actions(*elements: Block) -> Block:
-    return {"type": "actions", "elements": list(elements)}
-
-
-def _button(button: Button) -> Block:
-    shown: Block = {
-        "type": "button",
-        "text": _plain(_option(button.label)),
-        "action_id": action_id(button.kind, button.number),
-        "value": button.about[:2000],
-    }
-    style = _STYLES.get(button.kind)
-    return shown | {"style": style} if style else shown
-
-
-def _plain(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": text, "emoji": False}
 
 
 def _mrkdwn(text: str) -> str:
