@@ -117,19 +117,6 @@ class Policy(Protocol):
         """Hosts whose links stay links while an answer is being written."""
         ...
 
-    @property
-    def largest_file(self) -> int:
-        """Size limit of a file, in bytes.
-
-        What is larger need not be fetched.
-        """
-        ...
-
-    @property
-    def missed(self) -> MissedRules:
-        """The ages up to which missed messages are answered or offered."""
-        ...
-
     def workspaces(self, platform: str) -> tuple[str, ...]:
         """The workspaces that a platform's routes name, in their order."""
         ...
@@ -160,6 +147,23 @@ class Policy(Protocol):
         `to_others`: it mentions other people, and not the bot. What is not meant for that reason
         alone is accepted with `only_answers` while the thread waits for people.
         """
+        ...
+
+
+class Bounds(Protocol):
+    """The configured limits that adapters need."""
+
+    @property
+    def largest_file(self) -> int:
+        """Size limit of a file, in bytes.
+
+        What is larger need not be fetched.
+        """
+        ...
+
+    @property
+    def missed(self) -> MissedRules:
+        """The ages up to which missed messages are answered or offered."""
         ...
 
 
@@ -309,6 +313,11 @@ class AdapterHost(Protocol):
     @property
     def policy(self) -> Policy:
         """The configured rules."""
+        ...
+
+    @property
+    def limits(self) -> Bounds:
+        """The configured limits."""
         ...
 
     @property

@@ -51,11 +51,9 @@ from gateway.events import SessionEvent
 from gateway.history import PlatformHistory, Said
 from gateway.inbound.capabilities import (
     HostConversations,
-    HostFiles,
     HostHealth,
     HostLeases,
     HostMarks,
-    HostPolicy,
 )
 from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
 from gateway.inbound.forms import form_of
@@ -182,10 +180,9 @@ class Gateway:
         self._life = Lifecycle(parts, boot=self._boot)
         self._status = OperatorStatus(parts, self._life, boot=self._boot)
         self._intake = Intake(parts, life=self._life, ledger=self._ledger, vitals=self.vitals)
-        self.policy = HostPolicy(using)
         self.conversations = HostConversations(store, using, self._bus, clock)
         self.marks = HostMarks(store)
-        self.files = HostFiles(store, self._intake)
+        self.files = self._intake
         self.leases = HostLeases(self._nodes)
         self.health = HostHealth(self.vitals, trust, store)
         self._stack = AsyncExitStack()
@@ -616,6 +613,16 @@ class Gateway:
             request = None
         judged, operators = await self._judge(message), self._using.access.operators
         return form_of(opening, request, judged, operators, self._trust.now())
+
+    @property
+    def policy(self) -> Access:
+        """The rules of who is heard where."""
+        return self._using.access
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds in use."""
+        return self._using.limits
 
     @property
     def approval_places(self) -> tuple[ConversationKey, ...]:

@@ -164,7 +164,7 @@ class _Bot:
         self._cache = Cache(lambda: self._shards, rest, me)
         rest.explain = lambda channel: self._cache.refusal(channel, required_permissions(config))
         self._targets = MessageTargets(rest, config.threads, host, self._hears_all)
-        files = Files(rest, config.api_url, lambda: host.policy.largest_file)
+        files = Files(rest, config.api_url, lambda: host.limits.largest_file)
         self._fetching = AwaitedFiles(
             host.files, config.account, files.fetch_awaited, self._start_task
         )
@@ -389,7 +389,7 @@ class _Bot:
         """The time until which all was heard, in the past."""
         now = self._clock()
         # In the future: the clock was ahead when it was noted.
-        return heard if heard <= now else now - self._host.policy.missed.offer
+        return heard if heard <= now else now - self._host.limits.missed.offer
 
     async def _meet_unknown(self, guild: str) -> None:
         """Announce a server that no route names; leave it if so set."""

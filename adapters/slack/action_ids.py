@@ -1,4 +1,4 @@
-"""Elements of blocks, ids of buttons and menus, and parsing a click on one.
+"""Elements of blocks, their ids, and parsing a click on one.
 
 `action_id` is `g:KIND:NUMBER`, unique in its message; what the click is about stands in the value.
 """

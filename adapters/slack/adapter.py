@@ -150,7 +150,7 @@ class _Service:
         rates = ReadRates(calls, surface.rates)
         history = History(rates)
         drafts = Drafts(host, calls, history, clock=clock.time)
-        files = Files(calls, config, lambda: host.policy.largest_file)
+        files = Files(calls, config, lambda: host.limits.largest_file)
         self._fetching = AwaitedFiles(
             host.files, config.account, files.fetch_awaited, self._start_task
         )

@@ -170,6 +170,10 @@ class Access:
             if route.adapter == platform
         )
 
+    def introduce(self, bots: Collection[str]) -> None:
+        """Know the platform's ids of an account's bot, which no account answers."""
+        self.own_bots.update(bots)
+
     def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
         """The routes of a place."""
         return [route for route in self._routes if _is_there(route, key, direct=direct)]

@@ -147,7 +147,7 @@ class MissedMessages(Generic[Said]):
         """
         now = self._history.clock.time()
         back = now if self.back is None or at > self.back else self.back
-        match verdict := gap.verdict(at, self._host.policy.missed, back=back):
+        match verdict := gap.verdict(at, self._host.limits.missed, back=back):
             case "answer":
                 return "offer" if await self._host.may_be_answered(at) else verdict
             case "offer":

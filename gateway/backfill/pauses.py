@@ -183,7 +183,7 @@ class Pauses(Generic[Said]):
         else:
             seen = max(await self._stored(CONNECTED) or 0.0, self._cut_at)
             if max(alive, seen) - OVERLAP > now:  # the clock was ahead when it was noted
-                alive = seen = now - self._host.policy.missed.offer
+                alive = seen = now - self._host.limits.missed.offer
             if failed_at is not None:
                 alive, seen = min(alive, failed_at), min(seen, failed_at)
             since, rules = alive - OVERLAP, self._redelivery

@@ -56,7 +56,7 @@ class WorkList(Generic[Said]):
     @property
     def rules(self) -> MissedRules:
         """The ages up to which missed messages are answered or offered."""
-        return self._host.policy.missed
+        return self._host.limits.missed
 
     @property
     def lease(self) -> str:

@@ -2,89 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gateway.adapter import DeadEndOutcome, IgnoredReason
 from gateway.base.clock import ClockTrust
 from gateway.base.metrics import Metrics
-from gateway.content.attachments import MB
 from gateway.conversation import (
-    Attachment,
-    Author,
     ConversationKey,
     HistoryLimit,
-    MessageAwaitingFiles,
-    MissingFile,
 )
 from gateway.errors import NodeCutOff
-from gateway.inbound.intake import Intake
-from gateway.missed import MissedRules
 from gateway.runtime.settings import ActiveSettings
 from gateway.runtime.store_health import OK, known_nodes
 from gateway.sessions.event_bus import LocalBus
 from gateway.sessions.nodes import Nodes
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Thread
-
-
-@dataclass(frozen=True, slots=True)
-class HostPolicy:
-    """The configured rules that adapters need; see `gateway.adapter.Policy`."""
-
-    using: ActiveSettings
-
-    @property
-    def groups(self) -> frozenset[str]:
-        """The groups and roles that anything depends on."""
-        return self.using.access.groups
-
-    @property
-    def live_links(self) -> frozenset[str]:
-        """Hosts whose links stay links while an answer is being written."""
-        return self.using.access.live_links
-
-    @property
-    def largest_file(self) -> int:
-        """Size limit of a file, in bytes."""
-        return int(self.using.limits.attachments.file_mb * MB)
-
-    @property
-    def missed(self) -> MissedRules:
-        """The ages up to which missed messages are answered or offered."""
-        return self.using.limits.missed
-
-    def workspaces(self, platform: str) -> tuple[str, ...]:
-        """The workspaces that a platform's routes name, in their order."""
-        return self.using.access.workspaces(platform)
-
-    def serves(self, platform: str, workspace: str, channels: Collection[str]) -> bool:
-        """True if a route is for this workspace or its channels."""
-        return self.using.access.serves(platform, workspace, channels)
-
-    def introduce(self, bots: Collection[str]) -> None:
-        """Know the platform's ids of an account's bot, which no account answers."""
-        self.using.access.own_bots.update(bots)
-
-    def addressed(
-        self,
-        key: ConversationKey,
-        author: Author,
-        *,
-        direct: bool,
-        mentioned: bool,
-        in_thread: bool,
-        to_others: bool = False,
-    ) -> bool:
-        """True if something said there is meant for the team."""
-        return self.using.access.addressed(
-            key,
-            author,
-            direct=direct,
-            mentioned=mentioned,
-            in_thread=in_thread,
-            to_others=to_others,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,24 +103,6 @@ class HostMarks:
     ) -> None:
         """Keep a text for a platform's adapter; it replaces an earlier one."""
         await self.store.mark(platform, name, value, of=of)
-
-
-@dataclass(frozen=True, slots=True)
-class HostFiles:
-    """Files that adapters fetch; see `gateway.adapter.FileStore`."""
-
-    store: SessionStore
-    intake: Intake
-
-    async def awaited_files(self, platform: str) -> list[MessageAwaitingFiles]:
-        """The messages from a platform that wait for their files."""
-        return await self.store.awaiting(platform)
-
-    async def bring_files(
-        self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
-    ) -> None:
-        """Give an accepted message its files, so that its turn may begin."""
-        await self.intake.bring_files(inbox, files, missing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,14 @@ from gateway.content.attachments import (
     with_shown_files,
 )
 from gateway.content.documents import Documents
-from gateway.conversation import LOCAL_OPERATOR, Attachment, Author, InboundMessage, MissingFile
+from gateway.conversation import (
+    LOCAL_OPERATOR,
+    Attachment,
+    Author,
+    InboundMessage,
+    MessageAwaitingFiles,
+    MissingFile,
+)
 from gateway.errors import GatewayError, NotFound, Unstorable, log_incident
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
@@ -259,6 +266,10 @@ class Intake:
         if accepted.revoked:
             self._nodes.tell("revoke", lane, accepted.revoked)
             self._sessions.revoke(lane, accepted.revoked)
+
+    async def awaited_files(self, platform: str) -> list[MessageAwaitingFiles]:
+        """The messages from a platform that wait for their files."""
+        return await self._store.awaiting(platform)
 
     async def bring_files(
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]

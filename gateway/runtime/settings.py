@@ -56,6 +56,11 @@ class Limits:
     known; "" for this machine's.
     """
 
+    @property
+    def largest_file(self) -> int:
+        """Size limit of a file, in bytes."""
+        return int(self.attachments.file_mb * MB)
+
 
 @dataclass(slots=True)
 class ActiveSettings:
@@ -78,7 +83,7 @@ class ActiveSettings:
             live_bytes=limits.live_bytes,
             quiet=limits.collect,
             expire=limits.requests_expire,
-            largest_file=limits.attachments.file_mb * MB,
+            largest_file=limits.largest_file,
             largest_result=limits.largest_result,
             may_answer=self.access.operators.who_may_answer,
             is_operator=self.access.operators.include,

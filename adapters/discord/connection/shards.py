@@ -223,7 +223,7 @@ class Shards:
             LOG.warning("could not read the state of shard %s: %s", shard, error)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             LOG.error("the state of shard %s can't be read: %r", shard, error)  # noqa: TRY400 (the text says it all)
-            return ShardState(heard=self._now() - self._host.policy.missed.offer)
+            return ShardState(heard=self._now() - self._host.limits.missed.offer)
         return None
 
     async def _store(self, shard: int, stored: ShardState | None) -> ShardState | None:

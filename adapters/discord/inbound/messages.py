@@ -339,7 +339,7 @@ class MessageHandler:
 
         They are missed ones that are still to be found: no quotes, but what their authors say.
         """
-        since = self._context.clock() - self._host.policy.missed.answer
+        since = self._context.clock() - self._host.limits.missed.answer
         recent = [each for each in history if each.written and sent_at(each.id) >= since]
         for each in await self.not_taken(recent):
             message = await self.prepare(each)

@@ -72,7 +72,7 @@ _GONE: Mapping[str, tuple[Obstacle | None, str]] = {
     "no_permission": ("forbidden", "the bot may not write there"),
     "ekm_access_denied": (None, "the workspace's administrators have suspended writing"),
 }
-"""What people there can do something about, if anything, and what it is in words."""
+"""The obstacle that people can do something about, if any, and the reason in words."""
 WHY: Mapping[Obstacle, str] = {
     "archived": "it is archived. Ask me again somewhere else, or once it is unarchived.",
     "absent": "I am not in it any more, or it was deleted. Invite me with `/invite`, then ask "

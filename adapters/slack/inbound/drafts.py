@@ -190,7 +190,7 @@ class Drafts:
     async def _not_taken(self, drafts: Sequence[Draft]) -> list[Draft]:
         """Recent messages of a thread that were not taken, for whomever."""
         recent = [
-            each for each in drafts if self._age(each.message) <= self._host.policy.missed.answer
+            each for each in drafts if self._age(each.message) <= self._host.limits.missed.answer
         ]
         known = await self._host.known_keys([each.message.dedupe[0] for each in recent])
         return [each for each in recent if each.message.dedupe[0] not in known]

@@ -197,7 +197,7 @@ class SlackHistory(PlatformHistory[Draft]):
 
     def _floor(self, gap: OpenGap, back: float) -> str:
         """The age limit of a channel's messages, as a time."""
-        return f"{min(gap.since, back - self._host.policy.missed.offer):.6f}"
+        return f"{min(gap.since, back - self._host.limits.missed.offer):.6f}"
 
     async def _next_older(self, gap: OpenGap, before: str) -> str:
         """The root of the next known thread below, or ""."""

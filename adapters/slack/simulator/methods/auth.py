@@ -29,12 +29,10 @@ def test(call: Call) -> Json:
 @method("auth.teams.list", per_minute=20)
 def teams(call: Call) -> Json:
     """The workspaces of an organisation's token."""
-    found = [
-        {"id": each.id, "name": each.name}
-        for each in call.world.workspaces.values()
-        if each.id == call.grant.workspace or each.enterprise == call.grant.enterprise
-    ]
-    return {"teams": found, "response_metadata": {"next_cursor": ""}}
+    org, spaces = call.grant.enterprise, call.world.workspaces.values()
+    return {
+        "teams": [{"id": each.id, "name": each.name} for each in spaces if each.enterprise == org]
+    }
 
 
 @method("auth.revoke")
