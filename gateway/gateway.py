@@ -209,9 +209,9 @@ class Gateway:
     def _speaks(self) -> bool:
         return self._nodes.speaks()
 
-    async def delivers(self, thread: str) -> bool:
-        """True if this node tells the thread's platform what happens."""
-        return await self._nodes.delivers(thread)
+    def tells_for(self, owner: str) -> bool:
+        """True if this node tells platforms what happens in an owner's threads."""
+        return self._nodes.tells_for(owner)
 
     @property
     def boot(self) -> str:
@@ -483,10 +483,6 @@ class Gateway:
         if thread is None or thread.muted:
             return False
         return await self._store.last_command(thread.id, order_key, (MUTE, UNMUTE)) == MUTE
-
-    async def key_of(self, thread: str) -> ConversationKey:
-        """The conversation of a thread. Raises NotFound."""
-        return (await self._store.thread(thread)).key
 
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         """A new thread of the gateway's own.

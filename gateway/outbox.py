@@ -54,14 +54,16 @@ class Delivery:
     """Progress of a thread's delivery, and its messages on the platform.
 
     `gone` is why nothing can be written there any more, "" while it can. Events up to `doubtful`
-    may stand there although no row says so, since that time.
+    may stand there although no row says so, since that time. `owner` is the boot of the node that
+    tells the platform; `last` the seq of the thread's last event.
     """
 
+    key: ConversationKey
+    owner: str
     told: int
     gone: str
     rows: tuple[OutboxRow, ...]
-    last: int = 0
-    """Seq of the thread's last event."""
+    last: int
     doubtful: int = 0
     doubtful_since: float = 0.0
 
@@ -74,7 +76,7 @@ class Outbox(Protocol):
         ...
 
     async def delivery(self, thread: str) -> Delivery:
-        """Progress of a thread's delivery, and its messages on the platform."""
+        """Progress of a thread's delivery, and its messages there. Raises NotFound."""
         ...
 
     async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
@@ -150,12 +152,8 @@ class DeliveryHost(Protocol):
         """
         ...
 
-    async def delivers(self, thread: str) -> bool:
-        """True if this node tells the thread's platform what happens."""
-        ...
-
-    async def key_of(self, thread: str) -> ConversationKey:
-        """The conversation of a thread. Raises NotFound."""
+    def tells_for(self, owner: str) -> bool:
+        """True if this node tells platforms what happens in an owner's threads."""
         ...
 
     async def request(self, request: str) -> RequestInfo:

@@ -128,15 +128,13 @@ class _Writers:
     async def _write_once(self, thread: str) -> bool:
         """Write what is new; False if that failed. Raises AuthError, _StoreRefusal."""
         try:
-            key = await self._host.key_of(thread)
-            if key.platform == self._surface.platform:
-                if not await self._host.delivers(thread):
-                    return True
-                place = Place(key=key, thread=thread)
-                seen = partial(self._again.discard, thread)
-                await Writer(self._host, self._surface, place, self._clock, seen).run()
-            else:
+            delivery = await self._host.outbox.delivery(thread)
+            if delivery.key.platform != self._surface.platform:
                 self._remember_foreign(thread)
+            elif self._host.tells_for(delivery.owner):
+                place = Place(key=delivery.key, thread=thread)
+                seen = partial(self._again.discard, thread)
+                await Writer(self._host, self._surface, place, self._clock, seen).run(delivery)
         except (AuthError, NotFound, GatewayClosed):
             raise
         except (BaseExceptionGroup, GatewayError) as error:

@@ -109,10 +109,10 @@ class Writer:
         self._posts_first = False
         """An edit waits, and something new is to be posted."""
 
-    async def run(self) -> None:
+    async def run(self, delivery: Delivery) -> None:
         """Write until all is told and the thread rests."""
         try:
-            await self._run()
+            await self._run(delivery)
         except* (NotFound, GatewayClosed):
             LOG.debug("thread %s: it ends, or the gateway does", self._home.thread)
         finally:
@@ -121,8 +121,7 @@ class Writer:
                 self._trace.end()
             await self._busy.end()
 
-    async def _run(self) -> None:
-        delivery = await self._outbox.delivery(self._home.thread)
+    async def _run(self, delivery: Delivery) -> None:
         self._doubtful, self._doubtful_since = delivery.doubtful, delivery.doubtful_since
         self._posted = PostedMessages(
             self._surface, self._home, delivery.rows, self._clock, doubtful=self._doubtful
@@ -233,7 +232,8 @@ class Writer:
         self._told = told
         if resting and seq != max(last, view.seq):
             # Once all was told, another node may have taken the lane: then it tells the rest.
-            return not await self._host.delivers(self._home.thread)
+            now = await self._outbox.delivery(self._home.thread)
+            return not self._host.tells_for(now.owner)
         return resting
 
     def _is_incomplete(self, item: Item) -> bool:

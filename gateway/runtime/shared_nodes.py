@@ -118,9 +118,9 @@ class SharedNodes:
         """True while no other node can have taken this one's work over."""
         return self._store.speaks
 
-    async def delivers(self, thread: str) -> bool:
-        """True if this node holds the thread's lane."""
-        return thread in await self._store.lanes_of(self._boot, [thread])
+    def tells_for(self, owner: str) -> bool:
+        """True if this is the node that holds the lane."""
+        return owner == self._boot
 
     def share(self, thread: str, lasting: bool) -> None:
         """Tell the others that a thread has something new."""

@@ -19,6 +19,8 @@ from gateway.store.protocols import SessionReader
 
 LONGEST_QUEUE = 2000
 """Events that a subscription holds for its reader."""
+PAGE = 500
+"""Events that are read at once."""
 
 
 class Subscription:
@@ -292,24 +294,29 @@ async def watch(
     They end with the bus. No seq comes twice and none is left out: whenever the live events skip
     one, the store is asked.
     """
-    found = await store.thread(thread)
-    told = dict[str, str]()
+    told, known = dict[str, str](), False
     with bus.subscription(thread) as subscription:
-        subscription.elsewhere = subscription.elsewhere and found.state == "working"
+        shared, subscription.elsewhere = subscription.elsewhere, False
         while not subscription.closed:
-            opened, ended = subscription.start_over(), False
+            opened, ended, full = subscription.start_over(), False, True
             finished: set[str] = set()
-            while page := await store.events(thread, after=after):
+            while full:
+                page = await store.events(thread, after=after, limit=PAGE)
+                full = len(page) == PAGE
                 for event in page:
                     after = event.seq
                     ended = isinstance(event, TurnFinished)
                     if isinstance(event, MessageFinished):
                         finished.add(event.message)
                     yield event
+            if not (known or ended):
+                found = await store.thread(thread)
+                subscription.elsewhere |= shared and found.state == "working"
+            known = True
             opened = opened or await _stored_texts(store, subscription, ended=ended)
-            for delta in opened:
-                if delta.message not in finished and told.get(delta.message) != delta.text:
-                    yield delta
+            unseen = [each for each in opened if told.get(each.message) != each.text]
+            for delta in [each for each in unseen if each.message not in finished]:
+                yield delta
             told = {delta.message: delta.text for delta in opened}
             complete = True
             while complete and (events := await subscription.take()) is not None:

@@ -29,8 +29,8 @@ class Nodes(Protocol):
         """True while no other node can have taken this one's work over."""
         ...
 
-    async def delivers(self, thread: str) -> bool:
-        """True if this node tells the thread's platform what happens."""
+    def tells_for(self, owner: str) -> bool:
+        """True if this node tells platforms what happens in an owner's threads."""
         ...
 
     def tell(self, word: Word, thread: str, about: str = "") -> None:
@@ -73,7 +73,7 @@ class OneNode:
         """True: nobody can take its work over."""
         return True
 
-    async def delivers(self, thread: str) -> bool:
+    def tells_for(self, owner: str) -> bool:
         """True: nobody else could."""
         return True
 

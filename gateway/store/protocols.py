@@ -630,10 +630,6 @@ class SupportsNodes(Protocol):
         """Give a lease back."""
         ...
 
-    async def lanes_of(self, boot: str, threads: Sequence[str]) -> frozenset[str]:
-        """Those of these threads whose lanes this node holds."""
-        ...
-
     async def running_elsewhere(self, boot: str) -> frozenset[str]:
         """Threads whose turns run on other nodes."""
         ...

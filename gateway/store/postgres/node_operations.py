@@ -209,10 +209,6 @@ class NodeOperations(WriteOperations):
 
         await self.write(unit)
 
-    async def lanes_of(self, boot: str, threads: Sequence[str]) -> frozenset[str]:
-        """Those of these threads whose lanes this node holds."""
-        return await self.read(lambda connection: lanes.known_lanes(connection, threads, boot))
-
     async def running_elsewhere(self, boot: str) -> frozenset[str]:
         """Threads whose turns run on other nodes."""
         return await self.read(lambda connection: lanes.running_elsewhere(connection, boot))

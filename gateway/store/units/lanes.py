@@ -210,13 +210,3 @@ def defer_lost(connection: Connection) -> None:
     for job in lost_jobs(connection)[:DEFERRED]:
         connection.lock(job.thread)
         connection.defer(job)
-
-
-def known_lanes(connection: Connection, threads: Sequence[str], boot: str) -> frozenset[str]:
-    """Those of these threads whose lanes are this node's."""
-    names, parameters = listed("thread", threads)
-    rows = connection.fetch(
-        f"SELECT id FROM threads WHERE id IN {names} AND owner = :boot",
-        {**parameters, "boot": boot},
-    )
-    return frozenset(row["id"] for row in rows)

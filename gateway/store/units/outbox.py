@@ -17,6 +17,11 @@ _HERE = """
      WHERE boot = owner AND boot <> current_setting('parley.boot', TRUE))*/
 """
 
+_PROGRESS = """
+    SELECT t.key, t.owner, t.last_seq, d.told, d.gone, d.doubtful, d.doubtful_since
+    FROM threads t LEFT JOIN deliveries d ON d.thread = t.id WHERE t.id = :thread
+"""
+
 
 def put_part(connection: Connection, row: OutboxRow) -> None:
     """Write a row. Raises NotFound once its thread is gone.
@@ -91,24 +96,23 @@ def undelivered_threads(connection: Connection, platform: str) -> list[str]:
 
 
 def delivery(connection: Connection, thread: str) -> Delivery:
-    """Progress of a thread's delivery, and its messages on the platform."""
+    """Progress of a thread's delivery, and its messages there. Raises NotFound."""
     of_thread = {"thread": thread}
-    known = first(
-        connection,
-        "SELECT told, gone, doubtful, doubtful_since FROM deliveries WHERE thread = :thread",
-        of_thread,
-    )
-    last = scalar(connection, "SELECT last_seq FROM threads WHERE id = :thread", of_thread)
+    known = first(connection, _PROGRESS, of_thread)
+    if known is None:
+        raise NotFound(f"There is no thread {thread!r}.")
     rows = connection.fetch(
         "SELECT * FROM outbox WHERE thread = :thread ORDER BY item, n, generation", of_thread
     )
     return Delivery(
-        told=known["told"] if known else 0,
-        gone=known["gone"] if known else "",
+        key=ConversationKey.parse(known["key"]),
+        owner=known["owner"],
+        told=known["told"] or 0,
+        gone=known["gone"] or "",
         rows=tuple(map(rows_as(OutboxRow), rows)),
-        last=last or 0,
-        doubtful=known["doubtful"] if known else 0,
-        doubtful_since=known["doubtful_since"] if known else 0.0,
+        last=known["last_seq"],
+        doubtful=known["doubtful"] or 0,
+        doubtful_since=known["doubtful_since"] or 0.0,
     )
 
 

@@ -14,6 +14,7 @@ from gateway.app.operator import owner_status
 from gateway.app.stores import AnyStore
 from gateway.conversation import ConversationKey
 from gateway.delivery.service import delivering
+from gateway.errors import NotFound
 from gateway.events import FileMade, HumanText, InputResolved, ToolFinished, TurnFinished
 from gateway.gateway import Gateway
 from gateway.store.units.requests import UNSHOWN
@@ -435,7 +436,8 @@ async def test_a_deleted_thread_leaves_no_rows_and_no_writer(tmp_path: Path) -> 
         await board.until(lambda b: b.posted and b.busy)
         await gateway.delete_thread(story.thread)
         await board.until(lambda b: b.busy[-1] == "idle")
-        assert (await gateway.store.delivery(story.thread)).rows == ()
+        with pytest.raises(NotFound):
+            await gateway.store.delivery(story.thread)
         assert (await gateway.store.counts()).outbox == {}
 
 

@@ -69,7 +69,6 @@ NODE_WORK: dict[str, Work] = {
     ),
     "a job": lambda store: store.defer(LaneJob(thread="t1", person="p")),
     "a lease": lambda store: store.hold("reminders", "a1"),
-    "lanes": lambda store: store.lanes_of("a1", ["t1", "t2"]),
     "turns of others": lambda store: store.running_elsewhere("a1"),
     "dead nodes": lambda store: store.dead_nodes("a1"),
     "nodes": lambda store: store.nodes(),
