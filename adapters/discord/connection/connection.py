@@ -57,8 +57,10 @@ LONGEST_WAIT = 60.0
 STABLE_SECONDS = 60.0
 """Seconds after which a connection counts as one that had been good."""
 
-BAD_TOKEN = 4004
-BAD_INTENTS = (4013, 4014)
+INTENTS_REFUSED = (
+    "Discord does not let the bot read messages' text: switch on Message Content Intent in the "
+    'developer portal, page "Bot", or set message_content = false.'
+)
 
 MakeClient: TypeAlias = Callable[
     [int, ClientListener, ShardSession | None, Callable[[], Awaitable[None]]], ShardClient
@@ -281,24 +283,13 @@ class Connection:
                 return "closed"
             case AuthError() as error:
                 raise error
-            case LoginFailure() as error:
+            case LoginFailure() | ConnectionClosed(code=4004) as error:
                 raise AuthError(TOKEN_REFUSED) from error
-            case ConnectionClosed(code=code) as error if code == BAD_TOKEN:
-                raise AuthError(TOKEN_REFUSED) from error
-            case PrivilegedIntentsRequired() as error:
-                raise _intents_error() from error
-            case ConnectionClosed(code=code) as error if code in BAD_INTENTS:
-                raise _intents_error() from error
+            case PrivilegedIntentsRequired() | ConnectionClosed(code=4013 | 4014) as error:
+                raise AuthError(INTENTS_REFUSED) from error
             case error:
                 LOG.error("the client of Discord ended with an error", exc_info=error)
                 return type(error).__name__
-
-
-def _intents_error() -> AuthError:
-    return AuthError(
-        "Discord does not let the bot read messages' text: switch on Message Content Intent in the "
-        'developer portal, page "Bot", or set message_content = false.'
-    )
 
 
 async def _bounded(closing: Awaitable[None]) -> None:

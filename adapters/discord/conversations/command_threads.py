@@ -14,6 +14,7 @@ from typing import Any
 
 from adapters.discord.connection.message_body import Message, neutral
 from adapters.discord.connection.rest import Rest
+from adapters.discord.conversations.known_roots import MESSAGE, KnownRoots
 from adapters.discord.read_message import read_message
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey
@@ -22,9 +23,6 @@ from gateway.errors import GatewayError
 LOG = logging.getLogger("adapters.discord")
 
 PREFIX = "ask-"
-MARK = "asked"
-ROOT = "root"
-"""Marks of threads and root messages: the name of their conversation's mark."""
 LOOKUP_MESSAGES = 100
 """Messages after the command that are looked through for its answer."""
 ANSWER_SECONDS = 4.0
@@ -45,39 +43,21 @@ def is_command_thread(key: ConversationKey) -> bool:
 class CommandThreads:
     """Knows the message on which such a conversation hangs."""
 
-    def __init__(self, rest: Rest, host: AdapterHost) -> None:
+    def __init__(self, rest: Rest, host: AdapterHost, roots: KnownRoots) -> None:
         self._rest = rest
         self._host = host
-        self._messages: dict[str, str] = {}
-        self._roots: dict[str, str] = {}
-
-    def load(self, root: str, message: str) -> None:
-        """Remember what an earlier run has kept."""
-        self._messages[root] = message
-        self._roots[message] = root
-
-    def root_at(self, message: str) -> str | None:
-        """The root of the conversation on a message, None for other messages."""
-        return self._roots.get(message)
-
-    def known(self, key: ConversationKey) -> str:
-        """The conversation's root message, "" if it is not known."""
-        return self._messages.get(key.root, "")
+        self._roots = roots
 
     async def set_message(self, key: ConversationKey, message: str) -> None:
         """The conversation hangs on this message."""
-        self.load(key.root, message)
         try:
-            await self._host.marks.keep(
-                self._rest.account, f"{ROOT}:{message}", f"{MARK}:{key.root}", of=key
-            )
-            await self._host.marks.keep(self._rest.account, f"{MARK}:{key.root}", message, of=key)
+            await self._roots.keep(MESSAGE, key, message)
         except GatewayError as error:  # it can be found again
             LOG.warning("could not store the message of a conversation: %s", error)
 
     async def message(self, key: ConversationKey) -> str:
         """The root message, posted if need be. Raises the errors of calls."""
-        if known := self.known(key):
+        if known := self._roots.place(MESSAGE, key):
             return known
         opening = OPENING.format(title=neutral(await self.title(key)))
         message = await self._find_answer(key, opening)
@@ -102,7 +82,8 @@ class CommandThreads:
         )
         for message in page:
             began = (message.get("interaction_metadata") or {}).get("id")
-            if command == began or (read_message(message).text == opening and _is_bot(message)):
+            says_so = message["author"].get("bot") and read_message(message).text == opening
+            if command == began or says_so:
                 return str(message["id"])
         return None
 
@@ -110,7 +91,3 @@ class CommandThreads:
         body = Message(content=opening).body(nonce=f"a{key.root.removeprefix(PREFIX)}")
         posted = await self._rest.call("POST", f"/channels/{key.channel}/messages", json=body)
         return str(posted["id"])
-
-
-def _is_bot(message: Mapping[str, Any]) -> bool:
-    return bool(message["author"].get("bot"))

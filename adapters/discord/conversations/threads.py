@@ -28,12 +28,8 @@ from adapters.discord.connection.rest import (
     Rest,
 )
 from adapters.discord.connection.values import THREADS
-from adapters.discord.conversations.command_threads import (
-    MARK,
-    ROOT,
-    CommandThreads,
-    is_command_thread,
-)
+from adapters.discord.conversations.command_threads import CommandThreads, is_command_thread
+from adapters.discord.conversations.known_roots import MESSAGE, THREAD, KnownRoots
 from adapters.discord.conversations.locked_threads import LockedThreads
 from adapters.discord.read_message import read_message
 from adapters.tolerated import tolerated
@@ -49,6 +45,8 @@ ARCHIVE_MINUTES = 4320
 LONGEST_NAME = 100
 POINTER = "-# The conversation goes on in <#{thread}>, which only its members see."
 UNTITLED = "Conversation"
+DIRECT = "direct:"
+"""First word of the marks of direct channels."""
 TITLE = 60
 """Characters of a thread's first message that name it, as the gateway titles it."""
 UNKNOWN_SECONDS = 10.0
@@ -95,12 +93,12 @@ class MessageTargets:
         self._rest = rest
         self._threads = threads
         self._host = host
-        self._commands = CommandThreads(rest, host)
+        self._roots = KnownRoots(host.marks, rest.account)
+        self.root_of = self._roots.root_of
+        self._commands = CommandThreads(rest, host, self._roots)
         self.locked = LockedThreads(rest, hears_all)
         """Threads in which nothing is to be written."""
         self._known = BoundedCache[MessageTarget](10_000)
-        self._private: dict[str, str] = {}
-        self._roots: dict[str, str] = {}
         self._unknown = BoundedCache[bool](10_000)
         """Threads of which the store knew nothing."""
         self.direct: dict[str, str] = {}
@@ -111,16 +109,9 @@ class MessageTargets:
     async def load(self) -> None:
         """Remember the private threads and direct channels of earlier runs."""
         for name, value in (await self._host.marks.read(self._rest.account)).items():
-            self._load(name, value)
-
-    def _load(self, name: str, value: str) -> None:
-        kind, _, what = name.partition(":")
-        if kind == "thread":
-            self._remember(what, value)
-        elif kind == MARK:
-            self._commands.load(what, value)
-        elif kind == "direct":
-            self.direct[what] = value
+            self._roots.load(name, value)
+            if name.startswith(DIRECT):
+                self.direct[name.removeprefix(DIRECT)] = value
 
     async def look_up_root(self, thread: str) -> None:
         """Know the conversation in a thread that another node may have opened.
@@ -129,19 +120,8 @@ class MessageTargets:
         """
         if self._unknown.get(thread, UNKNOWN_SECONDS) or self.root_of(thread) != thread:
             return
-        if mark := await self._mark(f"{ROOT}:{thread}"):
-            self._load(mark, thread)
-        else:
+        if not await self._roots.look_up_root(thread):
             self._unknown.put(thread, True)
-
-    async def _look_up_target(self, key: ConversationKey) -> None:
-        """Know the place of a conversation that another node may have opened."""
-        for kind in ("thread", MARK) if is_command_thread(key) else ("thread",):
-            if found := await self._mark(name := f"{kind}:{key.root}"):
-                self._load(name, found)
-
-    async def _mark(self, name: str) -> str:
-        return (await self._host.marks.read(self._rest.account, name)).get(name, "")
 
     def add_direct(self, channel: str) -> None:
         """Somebody writes in a direct channel: Discord lists none of them."""
@@ -150,12 +130,10 @@ class MessageTargets:
     async def keep_direct(self, key: ConversationKey, thread: str) -> None:
         """Record the thread in which a direct message was taken."""
         if self.direct.get(key.channel) != thread:
-            await self._host.marks.keep(self._rest.account, f"direct:{key.channel}", thread, of=key)
+            await self._host.marks.keep(
+                self._rest.account, f"{DIRECT}{key.channel}", thread, of=key
+            )
             self.direct[key.channel] = thread
-
-    def root_of(self, where: str) -> str:
-        """The root of the conversation in a thread or on a message."""
-        return self._roots.get(where) or self._commands.root_at(where) or where
 
     def key(self, guild: str, channel: str, root: str = "") -> ConversationKey:
         """The conversation in a channel that hangs on a message."""
@@ -165,8 +143,7 @@ class MessageTargets:
 
     def key_of_thread(self, guild: str, parent: str, thread: str) -> ConversationKey:
         """The key of the conversation that stands in a thread."""
-        root = self.root_of(thread)
-        return self.key(guild, parent, root)
+        return self.key(guild, parent, self.root_of(thread))
 
     def set_opening(self, key: ConversationKey, title: str, asker: str) -> None:
         """A conversation may begin with a message of this author's."""
@@ -199,7 +176,8 @@ class MessageTargets:
         async with self._lock(key):
             target = self._known.get(key.root)
             if target is None:
-                await self._look_up_target(key)
+                for kind in (THREAD, MESSAGE) if is_command_thread(key) else (THREAD,):
+                    await self._roots.look_up(kind, key)
                 self.set_target(key, target := await self._find(key, asker))
             return target
 
@@ -207,7 +185,7 @@ class MessageTargets:
         return self._locks.setdefault(key.root, asyncio.Lock())
 
     async def _find(self, key: ConversationKey, asker: str) -> MessageTarget:
-        if private := self._private.get(key.root):
+        if private := self._roots.place(THREAD, key):
             return MessageTarget(private, thread=True)
         opening = self._openings.get(key.root)
         root = await self._root(key)
@@ -224,7 +202,7 @@ class MessageTargets:
         if not is_command_thread(key):
             return key.root
         if self._threads == "private":
-            return self._commands.known(key)
+            return self._roots.place(MESSAGE, key)
         return await self._commands.message(key)
 
     async def _open_new(
@@ -287,11 +265,7 @@ class MessageTargets:
         )
         self.locked.learn(thread)
         channel = str(thread["id"])
-        await self._host.marks.keep(
-            self._rest.account, f"{ROOT}:{channel}", f"thread:{key.root}", of=key
-        )
-        await self._host.marks.keep(self._rest.account, f"thread:{key.root}", channel, of=key)
-        self._remember(key.root, channel)
+        await self._roots.keep(THREAD, key, channel)
         if opening.asker:
             await self._rest.call("PUT", f"/channels/{channel}/thread-members/{opening.asker}")
         if not is_command_thread(key):  # the command's answer points there
@@ -305,7 +279,3 @@ class MessageTargets:
         )
         with tolerated(LOG, f"point to a private thread in channel {key.channel}"):
             await self._rest.call("POST", f"/channels/{key.channel}/messages", json=body)
-
-    def _remember(self, root: str, thread: str) -> None:
-        self._private[root] = thread
-        self._roots[thread] = root

@@ -9,7 +9,7 @@ into first, so that strangers' servers push none of them out.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -70,7 +70,8 @@ class AuthorLookup:
             return as_author(sender, "external")
         kind: AuthorKind = "member" if members else "guest"
         counted = members or found
-        author = as_author(sender, kind, _roles(list(counted.values())))
+        roles = frozenset(role for member in counted.values() for role in member.roles or ())
+        author = as_author(sender, kind, roles)
         return replace(author, workspaces=frozenset(counted))
 
     async def _member(self, guild: str, user: str) -> Sender | None:
@@ -93,7 +94,3 @@ def as_author(sender: Sender, kind: AuthorKind, roles: frozenset[str] | None = N
     """The sender, as a kind of author."""
     groups = sender.roles or frozenset[str]() if roles is None else roles
     return Author(id=f"{PLATFORM}:{sender.id}", name=sender.name, kind=kind, groups=groups)
-
-
-def _roles(members: Sequence[Sender]) -> frozenset[str]:
-    return frozenset(role for member in members for role in member.roles or ())

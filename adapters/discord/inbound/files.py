@@ -11,6 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -92,17 +93,12 @@ class Files:
         return await self._rest.fetch(url, most)
 
     def _check_host(self, url: str) -> None:
-        if not self._is_discord_host(url):
-            raise FileRefusal("it is not on Discord's hosts")
-
-    def _is_discord_host(self, url: str) -> bool:
-        try:
+        with suppress(ValueError):
             parts = urlsplit(url)
-        except ValueError:
-            return False
-        if parts.netloc == self._own:
-            return parts.scheme in ("http", "https")
-        return parts.scheme == "https" and parts.netloc in HOSTS
+            own = parts.netloc == self._own and parts.scheme in ("http", "https")
+            if own or (parts.scheme == "https" and parts.netloc in HOSTS):
+                return
+        raise FileRefusal("it is not on Discord's hosts")
 
 
 def _ref(file: AwaitedFile) -> Any:

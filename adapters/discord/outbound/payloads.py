@@ -76,12 +76,7 @@ def render_part(part: Part, *, named: bool = True) -> Message:
             message = _render_document(document, named=named)
     if not part.unsure:
         return message
-    return Message(
-        content=f"{message.content}\n{UNSURE}".strip(),
-        components=message.components,
-        users=message.users,
-        files=message.files,
-    )
+    return replace(message, content=f"{message.content}\n{UNSURE}".strip())
 
 
 def _render_document(document: Document, *, named: bool) -> Message:

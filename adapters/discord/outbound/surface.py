@@ -85,6 +85,10 @@ class DiscordSurface:
     since the epoch. Leaving it ends its typing.
     """
 
+    people = PLATFORM
+    length = staticmethod(length)
+    room = staticmethod(room_of)
+
     def __init__(
         self,
         rest: Rest,
@@ -97,7 +101,8 @@ class DiscordSurface:
         dead_ends: DeadEnds | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._limits = limits
+        self.limits = limits
+        self.platform = rest.account
         self._clock = clock
         self._rest = rest
         self._targets = targets
@@ -106,6 +111,8 @@ class DiscordSurface:
         self._webhooks = webhooks
         self._dead_ends = dead_ends
         self._seen = BoundedCache[str](10_000)
+        self.note_nonce = self._seen.put
+        """Told the nonce and the id of a message of the bot's own."""
         self._names = BoundedCache[str](1_000)
         self._busy: dict[str, float] = {}
         self._group = asyncio.TaskGroup()
@@ -120,28 +127,9 @@ class DiscordSurface:
             task.cancel()
         await self._group.__aexit__(*error)
 
-    @property
-    def platform(self) -> str:
-        """The bot's name in [adapters]."""
-        return self._rest.account
-
-    @property
-    def people(self) -> str:
-        """The platform that ids of people begin with."""
-        return PLATFORM
-
-    @property
-    def limits(self) -> TextLimits:
-        """The limits of one message."""
-        return self._limits
-
     def neutral(self, text: str) -> str:
         """An agent's text without pings or hidden links, with readable tables."""
         return render_tables(neutral(text))
-
-    def length(self, text: str) -> int:
-        """Discord's length of a text, at most."""
-        return length(text)
 
     def _as_it_grows(self, part: Part) -> Part:
         """A part as it grows: with dead links."""
@@ -151,17 +139,9 @@ class DiscordSurface:
         text = dead_links(speech.text, self._live_links())
         return replace(part, content=replace(speech, text=text))
 
-    def room(self, speech: Speech) -> int:
-        """Characters of text beside the agent's name and what it does."""
-        return room_of(speech)
-
     def rendered(self, part: Part) -> str:
         """A growing part as it would be sent by now."""
         return str(render_part(self._as_it_grows(part)).body())
-
-    def note_nonce(self, nonce: str, message: str) -> None:
-        """A message of the bot's own came in over the gateway."""
-        self._seen.put(nonce, message)
 
     async def post(self, place: Place, part: Part) -> str:
         """Write a new message; its id."""
