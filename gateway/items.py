@@ -200,6 +200,16 @@ class NoticeItem(_Item):
     size: int = 0
 
     @property
+    def word(self) -> str:
+        """Its kind as a line begins with it."""
+        return "note" if self.level == "info" else self.level
+
+    @property
+    def log(self) -> str:
+        """The place in the log with more of it, or ""."""
+        return f" (parley log {self.incident})" if self.incident else ""
+
+    @property
     def told(self) -> str:
         """Its text for people who are not the operator."""
         return self.notice.text if self.notice else self.text

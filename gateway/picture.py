@@ -39,6 +39,7 @@ from gateway.events import (
     WorkHandedOff,
 )
 from gateway.items import (
+    NOBODY,
     Agent,
     AgentItem,
     HandoffItem,
@@ -188,7 +189,9 @@ class Picture:
 
     def _apply(self, event: SessionEvent) -> None:
         match event:
-            case TextDelta() | MessageFinished() | Thought() | WorkHandedOff():
+            case TextDelta():
+                self._grow(event, self._add_agent(event.agent))
+            case MessageFinished() | Thought() | WorkHandedOff():
                 self._apply_message(event)
             case TurnStarted():
                 self._begin(event)
@@ -311,12 +314,10 @@ class Picture:
         text = outcome if reason in ("", outcome) else f"{outcome}: {reason}"
         self._put(NoticeItem(key=f"notice-{event.seq}", text=text, level=level))
 
-    def _apply_message(self, event: TextDelta | MessageFinished | Thought | WorkHandedOff) -> None:
+    def _apply_message(self, event: MessageFinished | Thought | WorkHandedOff) -> None:
         state = self._add_agent(event.agent)
         agent = state.agent
         match event:
-            case TextDelta():
-                self._grow(event, state)
             case MessageFinished(message=message, text=text, broken=broken):
                 self._open.pop(message, None)
                 self._final.add(message)
@@ -449,7 +450,7 @@ class Picture:
         self._seal(
             HumanItem(
                 key=f"human-{message.inbox}",
-                author=sanitize(message.author),
+                author=sanitize(message.author) or NOBODY,
                 text=sanitize(message.text),
                 inbox=message.inbox,
                 again=message.again,

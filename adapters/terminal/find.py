@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from gateway.items import (
-    NOBODY,
     AgentItem,
     HandoffItem,
     HumanItem,
@@ -145,11 +144,11 @@ def found_lines(items: Sequence[Item], words: str) -> Iterator[str]:
 
 def _said_by(item: Item) -> str:
     match item:
-        case HumanItem(author=author):
-            return author or NOBODY
+        case HumanItem():
+            return item.author
         case ToolItem(agent=agent, tool=tool):
             return f"tool: {agent.name} {tool}"
-        case NoticeItem(level=level):
-            return "note" if level == "info" else level
+        case NoticeItem():
+            return item.word
         case _:
             return item.agent.name

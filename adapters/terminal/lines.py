@@ -6,7 +6,6 @@ Only lines of our own begin at column 0: what anybody says goes on indented (`te
 from adapters.terminal.text import INDENT, first_lines, format_duration, shorten
 from gateway.events import BROKE_OFF
 from gateway.items import (
-    NOBODY,
     AgentItem,
     HandoffItem,
     HumanItem,
@@ -76,12 +75,18 @@ class LineTranscript:
                 return self._message_lines(item)
             case ToolItem():
                 return _tool_lines(item, before if isinstance(before, ToolItem) else None)
-            case HumanItem() if not self.echo:
-                return []
-            case RequestItem(outcome=""):
-                return []  # `question_lines` say it
-            case _:
-                return [_item_line(item)]
+            case HumanItem():
+                line = f"{item.author}: {item.text}" if self.echo else ""
+            case ThoughtItem():
+                line = f"{item.agent.name} thinks: {shorten(one_line(item.text), WIDTH)}"
+            case HandoffItem(text=text):
+                message = f": {one_line(text)}" if text else ""
+                line = f"hand-off: {item.agent.name} to {item.target.name}{message}"
+            case RequestItem():  # `question_lines` say it
+                line = f"answered {item.agent.name}: {item.outcome}" if item.outcome else ""
+            case NoticeItem():
+                line = f"{item.word}: {item.text}{item.log}"
+        return [line] if line else []
 
     def _message_lines(self, item: AgentItem) -> list[str]:
         """Whole lines as they are finished, the rest with the message."""
@@ -96,23 +101,6 @@ class LineTranscript:
         text = whole[len(printed) :]
         text = text.removesuffix("\n") if item.open else text.rstrip("\n")
         return [f"{INDENT}{text}" if printed else f"{item.agent.name}: {text}", *end]
-
-
-def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem) -> str:
-    match item:
-        case HumanItem(author=author, text=text):
-            line = f"{author or NOBODY}: {text}"
-        case ThoughtItem(agent=agent, text=text):
-            line = f"{agent.name} thinks: {shorten(one_line(text), WIDTH)}"
-        case HandoffItem(agent=agent, target=target, text=text):
-            message = f": {one_line(text)}" if text else ""
-            line = f"hand-off: {agent.name} to {target.name}{message}"
-        case RequestItem(outcome=outcome, agent=agent):
-            line = f"answered {agent.name}: {outcome}"
-        case NoticeItem(text=text, level=level, incident=incident):
-            log = f" (parley log {incident})" if incident else ""
-            line = f"{'note' if level == 'info' else level}: {text}{log}"
-    return line
 
 
 def _tool_lines(item: ToolItem, before: ToolItem | None) -> list[str]:

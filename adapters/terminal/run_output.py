@@ -98,9 +98,8 @@ class Output:
             case NoticeItem(level="info") if not self._verbose:
                 if self._progress:
                     self._tell(sanitize(item.told))
-            case NoticeItem(incident=incident):
-                log = f" (parley log {incident})" if incident else ""
-                self._tell(f"parley: {item.text}{log}")
+            case NoticeItem():
+                self._tell(f"parley: {item.text}{item.log}")
             case SpeakerItem() | ToolItem() if self._verbose:
                 self._tell_shortly(_told(item))
             case SpeakerItem() | ToolItem(state="running") if not self._text.mid_message:

@@ -54,7 +54,7 @@ def markdown(
 def _parts(item: News) -> list[str]:
     match item:
         case HumanItem():
-            return [f"## {item.author or 'user'}", item.text]
+            return [f"## {item.author}", item.text]
         case AgentItem(open=False) if item.text:
             end = [_quote(BROKE_OFF)] if item.broken else []
             return [f"## {item.agent.name}", item.text, *end]

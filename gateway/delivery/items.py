@@ -45,7 +45,17 @@ LEFT_OVER = "(Nothing more was said here.)"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class SpeechItem:
+class _Item:
+    """An item; it stands in its thread, or at its `place`."""
+
+    id: str
+    seq: int
+    asker: str
+    place: ConversationKey | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SpeechItem(_Item):
     """An agent's words, the calls before them, and the hand-offs after them.
 
     `growing`: more may come. `resuming`: what stands is of an interrupted attempt. `interrupted`:
@@ -53,9 +63,6 @@ class SpeechItem:
     `spoken`: words are shown in it, not only calls.
     """
 
-    id: str
-    seq: int
-    asker: str
     agent: str
     text: str = ""
     growing: bool = True
@@ -82,19 +89,11 @@ class SpeechItem:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class CardItem:
-    """A question to people.
+class CardItem(_Item):
+    """A question to people; `request` and `mentions` are looked up later."""
 
-    `place` is where it stands if not in its thread. `request` and `mentions` are None until they
-    were looked up.
-    """
-
-    id: str
-    seq: int
-    asker: str
     request_id: str
     request: InputRequested | None = None
-    place: ConversationKey | None = None
     outcome: str = ""
     by: str = ""
     mentions: tuple[str, ...] | None = None
@@ -102,19 +101,15 @@ class CardItem:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class LineItem:
+class LineItem(_Item):
     """A line of the gateway's own.
 
-    `place` is where it stands if not in its thread, and then only below the card of the id `below`.
+    Not in its thread, it only stands below the card of the id `below`.
     `outdated`: its command was used, or can do nothing any more. `changed`: it said something else.
     `passing`: it is taken away once it is `over`.
     """
 
-    id: str
-    seq: int
-    asker: str
     line: Line
-    place: ConversationKey | None = None
     below: str = ""
     outdated: bool = False
     changed: bool = False
@@ -123,12 +118,9 @@ class LineItem:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class FileItem:
+class FileItem(_Item):
     """Files in the thread's folder, in one message; `growing`: more may come."""
 
-    id: str
-    seq: int
-    asker: str
     agent: str
     paths: list[str]
     size: int
@@ -136,11 +128,6 @@ class FileItem:
 
 
 Item: TypeAlias = SpeechItem | CardItem | LineItem | FileItem
-
-
-def place_of(item: Item) -> ConversationKey | None:
-    """Where it stands; None for its thread."""
-    return item.place if isinstance(item, CardItem | LineItem) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

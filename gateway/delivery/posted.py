@@ -14,7 +14,6 @@ from gateway.delivery.items import (
     SpeechItem,
     desired_messages,
     key_of,
-    place_of,
 )
 from gateway.outbox import OutboxRow
 from gateway.surface import (
@@ -149,7 +148,7 @@ class PostedMessages:
         return OutboxRow(
             key=key_of(self._place.thread, item.id, n, generation),
             thread=self._place.thread,
-            place=str(place_of(item) or self._place.key),
+            place=str(item.place or self._place.key),
             item=item.id,
             n=n,
             seq=item.seq,

@@ -7,7 +7,7 @@ else in the last one, or where there is none, in the next one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
@@ -68,14 +68,16 @@ class ThreadView:
         self.busy: BusyState | None = None
         """The team's activity; None while nothing says so."""
         self.muted = muted
+        self.only_grew = True
+        """The newest event brought no more than text that grows."""
+        self.unseen = ""
+        """A new request that a call waits for and nobody sees."""
         self._people = people
         self._away = tuple(away)
         self.unseen_since = 0.0
         """When a message was accepted that no text has answered so far; 0 without one."""
-        self._silence: LineItem | None = None
-        """The line about a model that says nothing."""
-        self._hold: LineItem | None = None
-        """The line about a limit that holds the next turn."""
+        self._waits: dict[str, LineItem] = {}
+        """Lines about a model that says nothing, and a limit that holds the next turn."""
         self._rests: list[int] = []
         self._current: dict[str, SpeechItem] = {}
         self._of_message: dict[str, SpeechItem] = {}
@@ -108,31 +110,27 @@ class ThreadView:
         """Whose message the team works on (Author.id)."""
         return self.picture.turn.asker
 
-    @property
-    def only_grew(self) -> bool:
-        """The newest event brought no more than text that grows."""
-        return all(isinstance(item, AgentItem) and item.open for item in self.picture.news)
-
-    @property
-    def unseen(self) -> Iterator[str]:
-        """New requests that a call waits for and nobody sees."""
-        for item in self.picture.news if self.muted else ():
-            if isinstance(item, RequestItem) and item.awaited and not item.outcome:
-                yield item.request
-
     def apply(self, event: SessionEvent) -> None:
         """Let an event change what is to stand there."""
         self.picture.apply(event)
         news = self.picture.news
         if self._made and not any(isinstance(item, NoticeItem) and item.path for item in news):
             self._close_files()
+        self.only_grew, self.unseen = True, ""
         for item in news:
+            if isinstance(item, AgentItem) and item.open:  # most events: nothing else is asked
+                if not self.muted:
+                    self._grow(item)
+                continue
+            self.only_grew = False
             if self._offers:
                 self._withdraw_offers(item)
             if isinstance(item, TurnItem):
                 self._begin(item) if item.outcome == "" else self._end(item)
             elif not self.muted:
                 self._show(item)
+            elif isinstance(item, RequestItem) and item.awaited and not item.outcome:
+                self.unseen = item.request
         if event.seq and self.resting:
             self._rests.append(event.seq)
 
@@ -163,14 +161,14 @@ class ThreadView:
                 if (line := _notice_line(item.notice)).command:
                     self._offers.append(_own_line(event.seq, line))
             elif isinstance(item, WaitItem) and item.key == HOLD:
-                self._hold = _own_line(event.seq, Line(text=item.text), passing=True)
+                self._waits[HOLD] = _own_line(event.seq, Line(text=item.text), passing=True)
 
     def mute(self) -> None:
         """Tell nothing more until a person writes there again."""
         self.muted = True
         self.items.clear()
         self._forget_turn()
-        self._silence = self._hold = None
+        self._waits.clear()
         self._cards.clear()
         self._offers.clear()
 
@@ -234,8 +232,6 @@ class ThreadView:
 
     def _show(self, item: News) -> None:
         match item:
-            case AgentItem(open=True):
-                self._grow(item)
             case AgentItem():
                 speech = self._speech(item)
                 speech.text, speech.growing, speech.resuming = item.text, False, False
@@ -271,34 +267,28 @@ class ThreadView:
                 line = self._add_line(f"n:{self.seq}", _notice_line(notice))
                 if line.line.command:
                     self._offers.append(line)
-            case WaitItem() if item.key != HOLD:
-                self._note_silence(item)
-            case WaitItem(over=True):
-                self._end_hold()
-            case WaitItem():
+            case WaitItem(key=key) if key == HOLD:
                 self._note_hold(item)
+            case WaitItem():
+                self._note_silence(item)
             case _:
                 pass
 
     def _note_hold(self, wait: WaitItem) -> None:
         """Say what holds the next turn, in one line."""
-        line = Line(text=wait.text)
-        if self._hold is None:
-            self._hold = _own_line(self.seq, line, passing=True)
-        elif self._hold.line != line:
-            self._hold.line, self._hold.changed = line, True
-        self._add_again(self._hold)
+        if wait.over:
+            self._end_hold()
+        elif HOLD in self._waits:
+            self._change(self._waits[HOLD], Line(text=wait.text))
+        else:
+            held = self._waits[HOLD] = _own_line(self.seq, Line(text=wait.text), passing=True)
+            self.items.append(held)
 
     def _end_hold(self) -> None:
         """Take the line about a limit away."""
-        if (line := self._hold) is not None:
-            self._hold, line.over = None, True
+        if (line := self._waits.pop(HOLD, None)) is not None:
+            line.over = True
             self._add_again(line)
-
-    def _add_again(self, line: LineItem) -> None:
-        """Add a line, unless it is there."""
-        if line not in self.items:
-            self.items.append(line)
 
     def _note_silence(self, wait: WaitItem) -> None:
         """Change the status, and later a line with a way out."""
@@ -307,15 +297,24 @@ class ThreadView:
             return
         way_out = Line(text=wait.text, command="/stop", label="Stop")
         line = Line(text=wait.text) if wait.over else way_out
-        if self._silence is None:
-            self._silence = self._add_line(f"n:{self.seq}", line)
-            self._offers.append(self._silence)
-        if self._silence.line != line:
-            self._silence.line, self._silence.changed = line, True
+        if (known := self._waits.get(wait.key)) is None:
+            known = self._waits[wait.key] = self._add_line(f"n:{self.seq}", line)
+            self._offers.append(known)
+        self._change(known, line)
         if wait.over:
-            if self._silence in self._offers:
-                self._offers.remove(self._silence)
-            self._silence = None
+            del self._waits[wait.key]
+            self._offers = [each for each in self._offers if each is not known]
+
+    def _change(self, known: LineItem, line: Line) -> None:
+        """Let a line say something else, if it does."""
+        if known.line != line:
+            known.line, known.changed = line, True
+            self._add_again(known)
+
+    def _add_again(self, line: LineItem) -> None:
+        """Add a line, unless it is there."""
+        if line not in self.items:
+            self.items.append(line)
 
     def _add_file(self, file: NoticeItem) -> None:
         """Add a file to those before it, if they fit together."""

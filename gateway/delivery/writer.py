@@ -22,7 +22,6 @@ from gateway.delivery.items import (
     SpeechItem,
     file_name,
     may_change,
-    place_of,
     stamp,
     whole_text,
 )
@@ -165,7 +164,7 @@ class Writer:
             async with aclosing(self._host.events(self._home.thread, after=after)) as events:
                 async for event in events:
                     self._view.apply(event)
-                    for request in self._view.unseen:
+                    if request := self._view.unseen:
                         await self._host.close_unshown(self._home.thread, request)
                     if self._trace is not None and (event.turn or self._view.resting):
                         self._trace.note(event.seq, event.turn)
@@ -294,7 +293,7 @@ class Writer:
         """Do it if it still comes next once the surface is ready."""
         item = step.item
         self._trace_call(step, "calls")
-        place = self._place(place_of(item), item.asker)
+        place = self._place(item.place, item.asker)
         if step.row is None and item.seq <= self._doubtful:
             await self._keep(self._doubtful_row(step))  # and it is looked up
             return
@@ -417,7 +416,7 @@ class Writer:
                 self._trace_call(step, "failed")
                 self._count(row, "failed")
                 self._host.note_undelivered(self._surface.platform, row.reason)
-                if gone and place_of(step.item) is None:
+                if gone and step.item.place is None:
                     await self._tell_asker(step.item.asker, obstacle)
                     await self._give_up(row.reason)
             case SendRetry(delay=None, why=why):
@@ -477,7 +476,7 @@ class Writer:
         """Say in the thread that something is missing there."""
         id = f"x:{step.item.id}:{step.part.n}"
         known = any(item.id == id for item in self._view.items)
-        if known or isinstance(step.part.content, Line) or place_of(step.item) is not None:
+        if known or isinstance(step.part.content, Line) or step.item.place is not None:
             return
         match step.part.content:
             case Card(request=request):

@@ -20,7 +20,6 @@ from adapters.terminal.widgets.columns import Column
 from adapters.terminal.widgets.markdown import ReplyMarkdown
 from gateway.events import BROKE_OFF, NoticeLevel
 from gateway.items import (
-    NOBODY,
     Agent,
     AgentItem,
     HandoffItem,
@@ -84,7 +83,7 @@ class HumanEntry(TextEntry[HumanItem]):
 
     def draw(self) -> None:
         """The author, and the text below."""
-        author = (self.item.author or NOBODY, "bold $primary")
+        author = (self.item.author, "bold $primary")
         state = (SENDING if self.item.sending else "", MUTED)
         self.update(Column.of(Content.assemble(author, state, "\n", self.item.text)))
 
@@ -304,10 +303,10 @@ class NoticeEntry(TextEntry[NoticeItem]):
         """The notice, below the command that it answers."""
         item = self.item
         mark, colour = NOTICES[item.level]
-        incident = f"  (parley log {item.incident})" if item.incident else ""
+        log = item.log and f" {item.log}"
         command = f"{item.command}\n" if item.command else ""
         text = f"{command}{item.text}".replace("\n", "\n  ")
-        self.update(Column.of(Content.assemble((mark + text, colour), (incident, MUTED))))
+        self.update(Column.of(Content.assemble((mark + text, colour), (log, MUTED))))
 
 
 Entry: TypeAlias = (
