@@ -94,8 +94,8 @@ class Outbox(Protocol):
         """
         ...
 
-    async def mark_delivered(self, thread: str, seq: int) -> int:
-        """Note how far all is delivered; the thread's last seq.
+    async def mark_delivered(self, thread: str, seq: int, posted: Sequence[OutboxRow] = ()) -> int:
+        """Note how far all is delivered, and what was posted last; the thread's last seq.
 
         Raises NotFound.
         """

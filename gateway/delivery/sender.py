@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SendSuccess:
-    """It stands there."""
+    """It stands there; the caller keeps the row."""
 
     row: OutboxRow
 
@@ -126,9 +126,7 @@ class Sender:
         except (OutcomeUnknown, TimeoutError):
             return SendRetry(row, SETTLES)
         self._note_shown(sent, part)
-        row = replace(row, status="delivered", message=message)
-        await self._outbox.put_part(row)
-        return SendSuccess(row)
+        return SendSuccess(replace(row, status="delivered", message=message))
 
     async def look_up(
         self, place: Place, row: OutboxRow, *, speech: bool, others: Collection[str] = ()
@@ -153,9 +151,7 @@ class Sender:
         if message is None or message in others:
             return SendRetry(await self._pending(row, "it had not arrived"), 0.0)
         LOG.info("a message that nobody had heard of stands there")
-        row = replace(row, status="delivered", message=message, reason="")
-        await self._outbox.put_part(row)
-        return SendSuccess(row)
+        return SendSuccess(replace(row, status="delivered", message=message, reason=""))
 
     async def _find(self, place: Place, row: OutboxRow, *, speech: bool) -> str | None:
         if not isinstance(self._surface, LookupSurface):
@@ -186,10 +182,7 @@ class Sender:
             if part.lasting or error.gone:
                 return await self._failed(row, error)
             LOG.debug("a growing text was not shown: %s", error)
-        row = _as_wanted(row, part)
-        if part.lasting:
-            await self._outbox.put_part(row)
-        return SendSuccess(row)
+        return SendSuccess(_as_wanted(row, part))
 
     def shows(self, row: OutboxRow, part: DesiredMessage) -> bool:
         """True if a message is known to look like this part already."""

@@ -105,6 +105,8 @@ class Writer:
         self._urgent = asyncio.Event()
         self._over = False
         self._renamed = ""
+        self._unkept: tuple[OutboxRow, ...] = ()
+        """Rows of what was just posted or edited."""
         self._posts_first = False
         """An edit waits, and something new is to be posted."""
 
@@ -125,11 +127,8 @@ class Writer:
         self._posted = PostedMessages(
             self._surface, self._home, delivery.rows, self._clock, doubtful=self._doubtful
         )
-        away = [
-            place
-            for place in self._host.approval_places
-            if place.platform == self._surface.platform
-        ]
+        here = self._surface.platform
+        away = [each for each in self._host.approval_places if each.platform == here]
         self._view = ThreadView(
             people=self._people,
             muted=bool(delivery.gone),
@@ -155,8 +154,8 @@ class Writer:
         """Read again which commands open lines offer."""
         for row in delivery.rows:
             if row.open and row.item == f"n:{row.seq}" and row.seq <= delivery.told:
-                found = await self._outbox.events(self._home.thread, after=row.seq - 1, limit=1)
-                for event in found:
+                after = row.seq - 1
+                for event in await self._outbox.events(self._home.thread, after=after, limit=1):
                     self._view.recall(event)
 
     async def _read(self, after: int) -> None:
@@ -184,10 +183,11 @@ class Writer:
             if (busy := self._view.busy) in AT_WORK:
                 self._busy.show(self._place(None, self._view.asker), busy)
             looked_at = self._clock.time()
-            if (step := await self._next()) is not None:
-                await self._perform(step)
-            elif await self._rest():
+            if (step := await self._next()) is None and await self._rest():
                 return
+            await self._keep()
+            if step is not None:
+                await self._perform(step)
             elif (wait := self._posted.wait_to_begin(looked_at)) is not None:
                 await comes_first(self._changed.wait(), sleep(self._clock, wait))
             else:
@@ -201,6 +201,7 @@ class Writer:
         if picture.title in ("", self._renamed) or not isinstance(self._surface, RenameSurface):
             return
         self._renamed = picture.title
+        await self._keep()
         place = self._place(None, self._view.asker)
         title = label(picture.title, TITLE)
         await self._surface.rename(place, title, given=picture.titled)
@@ -209,8 +210,6 @@ class Writer:
         """Note how far all is delivered; True if nothing is left."""
         self._note_wait("")
         view = self._view
-        if self._is_complete() and view.busy in ("waiting", "idle"):
-            await self._busy.rest(self._place(None, view.asker), view.busy)
         resting, seq = self._is_complete(), view.seq
         if resting and self._trace is not None:
             self._trace.end()
@@ -225,7 +224,10 @@ class Writer:
             return False  # the rest is being read
         told = told or seq
         self._up_to_date()
-        last = await self._outbox.mark_delivered(self._home.thread, told)
+        posted, self._unkept = self._unkept, ()
+        last = await self._outbox.mark_delivered(self._home.thread, told, posted)
+        if self._is_complete() and view.busy in ("waiting", "idle"):
+            await self._busy.rest(self._place(None, view.asker), view.busy)
         # The last turn may be tried again, and then changes what it has said: as in the store.
         self._posted.forget(self._told)
         self._told = told
@@ -295,7 +297,9 @@ class Writer:
         self._trace_call(step, "calls")
         place = self._place(item.place, item.asker)
         if step.row is None and item.seq <= self._doubtful:
-            await self._keep(self._doubtful_row(step))  # and it is looked up
+            row = self._posted.new_row(item, step.part.n, self._clock.time())
+            row = replace(row, status="attempting", first_at=self._doubtful_since)
+            await self._keep(row)  # and it is looked up
             return
         if step.row is not None and step.row.status == "attempting":
             speech, others = isinstance(step.part.content, Speech), self._posted.messages
@@ -309,11 +313,6 @@ class Writer:
             return
         self._posts_first = False
         await self._send(again, place)
-
-    def _doubtful_row(self, step: Step) -> OutboxRow:
-        """The row of a message that may stand there without the store."""
-        row = self._posted.new_row(step.item, step.part.n, self._clock.time())
-        return replace(row, status="attempting", first_at=self._doubtful_since)
 
     async def _ready(self, step: Step, place: Place) -> bool:
         """Wait for the surface; False if something more urgent has come up."""
@@ -369,9 +368,11 @@ class Writer:
         except MessageGone as error:
             await self._keep(self._posted.row_after_loss(step, now, deleted=error.deleted))
 
-    async def _keep(self, row: OutboxRow) -> None:
-        self._posted.put(row)
-        await self._outbox.put_part(row)
+    async def _keep(self, *rows: OutboxRow) -> None:
+        kept, self._unkept = (*self._unkept, *rows), ()
+        for row in kept:
+            self._posted.put(row)
+            await self._outbox.put_part(row)
 
     async def _content(self, step: Step) -> Content:
         """The content of the part, with the data of files."""
@@ -409,6 +410,8 @@ class Writer:
         match outcome:
             case SendSuccess():
                 self._trace_call(step, "edits" if step.is_edit else "posts")
+                if step.part.lasting or not step.is_edit:
+                    self._unkept = (row,)
                 if not step.is_edit:
                     self._count(row, "unsure" if row.unsure else "posted")
                 await self._succeeded(step, row)

@@ -20,8 +20,6 @@ from gateway.values import value
 MOST_NAMED = 1000
 """Left-out entries that a note names."""
 
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
-
 
 @value
 class WorkNote:
@@ -83,6 +81,6 @@ def write_note(path: Path, note: WorkNote) -> None:
 def machine_boot() -> str:
     """Id of the machine's last start; "" where it has none."""
     try:
-        return _BOOT.read_text().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.outbox import Delivery, OutboxRow
@@ -34,8 +36,10 @@ def put_part(connection: Connection, row: OutboxRow) -> None:
     insert(connection, OUTBOX, row)
 
 
-def mark_delivered(connection: Connection, thread: str, seq: int) -> int:
-    """Note that all up to `seq` is delivered; the thread's last seq.
+def mark_delivered(
+    connection: Connection, thread: str, seq: int, posted: Sequence[OutboxRow] = ()
+) -> int:
+    """Note what was posted, and that all up to `seq` is delivered; the thread's last seq.
 
     Raises NotFound.
 
@@ -43,6 +47,8 @@ def mark_delivered(connection: Connection, thread: str, seq: int) -> int:
     """
     connection.execute(UNSYNCED)
     last = _must_exist(connection, thread)
+    for row in posted:
+        insert(connection, OUTBOX, row)
     before = first(
         connection, "SELECT told FROM deliveries WHERE thread = :thread", {"thread": thread}
     )
