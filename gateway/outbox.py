@@ -95,7 +95,7 @@ class Outbox(Protocol):
         ...
 
     async def mark_delivered(self, thread: str, seq: int, posted: Sequence[OutboxRow] = ()) -> int:
-        """Note how far all is delivered, and what was posted last; the thread's last seq.
+        """Note what is delivered, and how far; the thread's last seq.
 
         Raises NotFound.
         """

@@ -39,7 +39,7 @@ def put_part(connection: Connection, row: OutboxRow) -> None:
 def mark_delivered(
     connection: Connection, thread: str, seq: int, posted: Sequence[OutboxRow] = ()
 ) -> int:
-    """Note what was posted, and that all up to `seq` is delivered; the thread's last seq.
+    """Note what was posted, and how far; the thread's last seq.
 
     Raises NotFound.
 

@@ -105,7 +105,7 @@ async def test_an_answer_comes_to_stand_in_the_thread(tmp_path: Path) -> None:
 
 
 async def test_a_turn_and_its_delivery_are_four_commits(tmp_path: Path) -> None:
-    """Message with turn, end, the attempt to post, and that it is there."""
+    """Message with turn, end, attempt to post, that it is there."""
     board = Board()
     async with served(tmp_path, Surface(board), lambda: solo(*["Hello there."] * 2)) as gateway:
         store = gateway.store
