@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from adapters.dead_ends import DeadEnds
 from adapters.discord.config import PLATFORM, required_permissions
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.connection import Connection, make_client, make_intents
-from adapters.discord.connection.event_queue import EventQueue
+from adapters.discord.connection.event_queue import EventQueue, Handle
 from adapters.discord.connection.identify_gate import IdentifyGate
 from adapters.discord.connection.rate_limits import SPACING, Buckets
 from adapters.discord.connection.rest import Rest
@@ -172,6 +172,7 @@ class _Bot:
         dead_ends = DeadEnds(host.health, PLATFORM, direct)
         context = InboundContext(
             rest=rest,
+            direct=direct,
             dead_ends=dead_ends,
             targets=self._targets,
             cache=self._cache,
@@ -202,6 +203,14 @@ class _Bot:
             ask=config.ask,
             threads=config.threads,
         )
+        self.handlers: Mapping[str, Handle] = {
+            "MESSAGE_CREATE": self._on_message,
+            "MESSAGE_UPDATE": self._on_edit,
+            "MESSAGE_DELETE": self._on_deletion,
+            "MESSAGE_DELETE_BULK": self._on_deletion,
+            "INTERACTION_CREATE": self._on_interaction,
+            "THREAD_UPDATE": self._on_thread,
+        }
         webhooks = Webhooks(rest, me.application) if config.webhooks else None
         self._surface = DiscordSurface(
             rest,
@@ -307,7 +316,7 @@ class _Bot:
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)
 
-    async def on_message(self, payload: Payload) -> None:
+    async def _on_message(self, payload: Payload) -> None:
         if payload.get("author", {}).get("id") == self._me.user and (nonce := payload.get("nonce")):
             self._surface.note_nonce(str(nonce), str(payload["id"]))
         if parsed := await self._parsed(payload):
@@ -328,7 +337,7 @@ class _Bot:
     async def on_failure(self, channel: str, since: float) -> None:
         await self._catch_up.note_lost(channel, since)
 
-    async def on_edit(self, payload: Payload) -> None:
+    async def _on_edit(self, payload: Payload) -> None:
         # A preview that appears below a message, or a pin, is no edit of its author's.
         if payload.get("edited_timestamp") is None or "author" not in payload:
             self._host.health.count_ignored("no change")
@@ -336,10 +345,10 @@ class _Bot:
         if parsed := await self._parsed(payload):
             await self._handler.handle_edit(parsed)
 
-    async def on_deletion(self, payload: Payload) -> None:
+    async def _on_deletion(self, payload: Payload) -> None:
         await self._handler.handle_deletion(parse_deletion(payload))
 
-    async def on_interaction(self, payload: Payload) -> None:
+    async def _on_interaction(self, payload: Payload) -> None:
         channel = payload.get("channel")
         if channel:
             guild = str(payload.get("guild_id") or "")
@@ -401,7 +410,7 @@ class _Bot:
         self._host.health.remark(self._config.account, told.format(guild=guild))
         LOG.warning(told.format(guild=guild))
 
-    async def on_thread(self, payload: Payload) -> None:
+    async def _on_thread(self, payload: Payload) -> None:
         """Keep a waiting thread awake; read one that has woken up."""
         self._targets.locked.learn(payload)
         metadata = payload.get("thread_metadata") or {}

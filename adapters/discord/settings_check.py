@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adapters.discord.config import Config, required_permissions
@@ -43,12 +43,11 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
             user = await rest.call("GET", "/users/@me")
             application = await rest.call("GET", "/applications/@me")
             joined = await rest.call("GET", "/users/@me/guilds")
-            problems = _check_intents(config, application) + _check_interactions(application)
+            problems = [*_problems(config, application)]
             route_check = _RouteCheck(rest, config, str(user["id"]), _names(joined))
             for route in mine:
                 problems += await route_check.check_route(route)
-            warnings = [PUBLIC_BOT] if application.get("bot_public") else []
-            warnings += _check_install(application) + _check_servers(mine, joined)
+            warnings = [*_warnings(application), *_check_servers(mine, joined)]
     except GatewayError as error:
         return CheckResult(text="", problems=(str(error),))
     link = invite_link(config, str(application["id"]))
@@ -58,42 +57,37 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     return CheckResult(text=text, problems=tuple(dict.fromkeys(problems)), warnings=tuple(warnings))
 
 
-def _check_intents(config: Config, application: Payload) -> list[str]:
-    granted_permissions = int(application.get("flags") or 0) & CONTENT_GRANTED
-    if granted_permissions or not config.message_content:
-        return []
-    return [
-        "Message Content Intent is off: switch it on in the developer portal, page "
-        '"Bot", or set message_content = false'
-    ]
+def _problems(config: Config, application: Payload) -> Iterator[str]:
+    """Settings of the portal that keep texts or clicks from the bot.
 
-
-def _check_interactions(application: Payload) -> list[str]:
-    """An address that gets all clicks and commands instead of the bot.
-
-    Discord, "Receiving and Responding": interactions come over the gateway or to this address.
+    Discord, "Receiving and Responding": interactions come over the gateway or to an address.
     """
-    if not application.get("interactions_endpoint_url"):
-        return []
-    return [
-        "an Interactions Endpoint URL is set, so clicks and commands don't reach the bot: empty it "
-        'in the developer portal, page "General Information"'
-    ]
+    if config.message_content and not int(application.get("flags") or 0) & CONTENT_GRANTED:
+        yield (
+            "Message Content Intent is off: switch it on in the developer portal, page "
+            '"Bot", or set message_content = false'
+        )
+    if application.get("interactions_endpoint_url"):
+        yield (
+            "an Interactions Endpoint URL is set, so clicks and commands don't reach the bot: "
+            'empty it in the developer portal, page "General Information"'
+        )
 
 
-def _check_install(application: Payload) -> list[str]:
-    """The portal's install link, where it adds no bot.
+def _warnings(application: Payload) -> Iterator[str]:
+    """Strangers may add the bot, or the portal's install link adds none.
 
     Discord, "Application Object": 0 in integration_types_config is for servers.
     """
+    if application.get("bot_public"):
+        yield PUBLIC_BOT
     kinds = application.get("integration_types_config") or {}
     install = (kinds.get("0") or {}).get("oauth2_install_params")
-    if not install or "bot" in install.get("scopes", ()):
-        return []
-    return [
-        "the portal's install link for servers lacks the scope bot, so it adds no bot: add the "
-        'scope on the page "Installation", or use the address that stands here'
-    ]
+    if install and "bot" not in install.get("scopes", ()):
+        yield (
+            "the portal's install link for servers lacks the scope bot, so it adds no bot: add the "
+            'scope on the page "Installation", or use the address that stands here'
+        )
 
 
 def _names(joined: Sequence[Payload]) -> dict[str, str]:

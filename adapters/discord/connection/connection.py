@@ -202,8 +202,6 @@ class Connection:
         """True if the client has been told of all its servers, as a session that began earlier is
         not.
         """
-        self.replaced = 0
-        """The number of clients that were given up."""
 
     async def run(self, session: ShardSession | None = None) -> None:
         """Connect, and again whenever that ends.
@@ -219,7 +217,6 @@ class Connection:
                 session = None  # what ended the client may be in it
             if monotonic() - began > STABLE_SECONDS:
                 wait = self._first_wait
-            self.replaced += 1
             delay = wait * random.uniform(0.5, 1.5)
             LOG.warning("the connection to Discord ended (%s); a new one in %.1f s", why, delay)
             await asyncio.sleep(delay)

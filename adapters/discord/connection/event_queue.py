@@ -46,6 +46,7 @@ RETRIED = frozenset(
 """Events that are worth it: an interaction is over after seconds."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
+Handle = Callable[[Payload], Coroutine[Any, Any, None]]
 
 
 class _Event(NamedTuple):
@@ -62,24 +63,13 @@ class _Event(NamedTuple):
 class EventHandler(Protocol):
     """Handles events, each as the object that Discord sent."""
 
-    async def on_message(self, payload: Payload) -> None:
-        """Somebody wrote something."""
+    @property
+    def handlers(self) -> Mapping[str, Handle]:
+        """The handlers of events, by their names."""
         ...
 
     async def on_failure(self, channel: str, since: float) -> None:
         """A message that a channel got since then could not be handled."""
-        ...
-
-    async def on_edit(self, payload: Payload) -> None:
-        """A message has changed."""
-        ...
-
-    async def on_deletion(self, payload: Payload) -> None:
-        """Messages were deleted."""
-        ...
-
-    async def on_interaction(self, payload: Payload) -> None:
-        """Somebody did something with a command, a button or a form."""
         ...
 
     async def on_guild(self, payload: Payload, since: float) -> None:
@@ -91,10 +81,6 @@ class EventHandler(Protocol):
 
     async def on_ready(self, since: float) -> None:
         """A connection begins that does not tell what happened since then."""
-        ...
-
-    async def on_thread(self, payload: Payload) -> None:
-        """A thread has changed."""
         ...
 
     def on_malformed(self) -> None:
@@ -185,31 +171,20 @@ class EventQueue:
 
     def _dispatch(self, number: int, event: str, data: Payload) -> None:
         shard = self._shards[number]
-        handler = self._handler
-        channel = str(data.get("channel_id", ""))
-        since = shard.since
         match event:
-            case "MESSAGE_CREATE":
-                self._begin(shard, event, lambda: handler.on_message(data), channel)
-            case "MESSAGE_UPDATE":
-                self._begin(shard, event, lambda: handler.on_edit(data), channel)
-            case "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
-                self._begin(shard, event, lambda: handler.on_deletion(data), channel)
-            case "INTERACTION_CREATE":
-                self._begin(shard, event, lambda: handler.on_interaction(data))
-            case "THREAD_UPDATE":
-                self._begin(shard, event, lambda: handler.on_thread(data))
             case "READY" if number == 0:
                 self._begin_direct(shard)
             case "GUILD_CREATE" if not data.get("unavailable"):
                 since = shard.owed.pop(str(data["id"]), shard.heard_at)
-                self._begin(shard, event, lambda: handler.on_guild(data, since), since=since)
+                self._begin(shard, event, lambda: self._handler.on_guild(data, since), since=since)
             case "GUILD_DELETE" if data.get("unavailable"):  # an outage, of which nothing is told
                 shard.owed.setdefault(str(data["id"]), shard.heard_at)
             case "GUILD_DELETE":
                 shard.owed.pop(str(data["id"]), None)
             case _:
-                return
+                if (handle := self._handler.handlers.get(event)) is not None:
+                    channel = str(data.get("channel_id", "")) if event.startswith("MESSAGE") else ""
+                    self._begin(shard, event, lambda: handle(data), channel)
 
     def _begin(
         self,

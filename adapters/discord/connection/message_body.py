@@ -46,7 +46,6 @@ class Message:
     components: tuple[dict[str, Any], ...] = ()
     users: tuple[str, ...] = ()
     """Ids of those whom it may ping; nobody else."""
-    embeds: bool = False
     files: tuple[Upload, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -63,7 +62,7 @@ class Message:
             "content": self.content,
             "components": list(self.components),
             "allowed_mentions": {"parse": [], "users": list(self.users), "replied_user": False},
-            "flags": 0 if self.embeds else SUPPRESS_EMBEDS,
+            "flags": SUPPRESS_EMBEDS,
         }
         if nonce:
             shown |= {"nonce": nonce, "enforce_nonce": True}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from adapters.awaited_files import AwaitedFiles
-from adapters.dead_ends import DeadEnds
+from adapters.dead_ends import DeadEnds, DirectMessages
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import Sender
@@ -49,6 +49,7 @@ class InboundContext:
     """
 
     rest: Rest
+    direct: DirectMessages
     dead_ends: DeadEnds
     targets: MessageTargets
     cache: Cache

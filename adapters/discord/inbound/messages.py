@@ -362,26 +362,26 @@ class MessageHandler:
     ) -> None:
         """Send a reply, or tell its person directly why it can't come."""
         try:
-            await self._send_reply(receipt, parsed)
+            await self._send_reply(receipt, message, parsed)
         except CallRejected as error:
             LOG.warning("a reply was not sent: %s", error)
             if error.obstacle and message.may_write:
                 author = message.author.id
                 await self._context.dead_ends.tell(message.key, author, error.obstacle)
 
-    async def _send_reply(self, receipt: Receipt, parsed: ParsedMessage) -> None:
+    async def _send_reply(
+        self, receipt: Receipt, message: InboundMessage, parsed: ParsedMessage
+    ) -> None:
         """Send a private refusal directly, any other reply below the message."""
         refused = receipt.reply == NOT_ALLOWED
         if not receipt.reply or (refused and self._was_refused_recently(parsed)):
             return
-        channel, below = parsed.channel, parsed.id
         if (refused or receipt.private) and parsed.guild:
-            direct = {"recipient_id": parsed.sender.id}
-            opened = await self._context.rest.call("POST", "/users/@me/channels", json=direct)
-            channel, below = opened["id"], ""
-        message = Message(content=clip(receipt.reply, CONTENT))
-        body = message.body(nonce=f"r{parsed.id}", below=below)
-        await self._context.rest.call("POST", f"/channels/{channel}/messages", json=body)
+            await self._context.direct.send(message.key, message.author.id, receipt.reply)
+            return
+        reply = Message(content=clip(receipt.reply, CONTENT))
+        body = reply.body(nonce=f"r{parsed.id}", below=parsed.id)
+        await self._context.rest.call("POST", f"/channels/{parsed.channel}/messages", json=body)
 
 
 def _bounded(message: InboundMessage) -> InboundMessage:

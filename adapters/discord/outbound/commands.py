@@ -20,43 +20,32 @@ SEND_MESSAGES = 1 << 11
 DESCRIPTION = 100
 TEXT = 3
 
-_OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
-    "approve": (
-        (TEXT, "id", "Id of the request; not needed while one alone is open", False),
-        (TEXT, "scope", "What else is approved, in the rest of this thread", False),
-    ),
-    "deny": (
-        (TEXT, "id", "Id of the request; not needed while one alone is open", False),
-        (TEXT, "note", "Reason, for the team", False),
-    ),
-    "queue": (
-        (TEXT, "what", "drop N, first N or mode NAME; without it, you see what waits", False),
-    ),
-    "model": ((TEXT, "name", "Name of a model, or default; without it, you see them", False),),
-    "memory": (
-        (TEXT, "what", "forget N or forget all; without it, you see what is remembered", False),
-    ),
-    "again": ((TEXT, "number", "Number of the message", True),),
-    "revoke": ((TEXT, "tool", "Name of the tool", True),),
+_ID = {"id": "Id of the request; not needed while one alone is open"}
+_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "approve": {**_ID, "scope": "What else is approved, in the rest of this thread"},
+    "deny": {**_ID, "note": "Reason, for the team"},
+    "queue": {"what": "drop N, first N or mode NAME; without it, you see what waits"},
+    "model": {"name": "Name of a model, or default; without it, you see them"},
+    "memory": {"what": "forget N or forget all; without it, you see what is remembered"},
+    "again": {"number": "Number of the message"},
+    "revoke": {"tool": "Name of the tool"},
 }
-
-_CHOICES: Mapping[tuple[str, str], Mapping[str, str]] = {
-    ("approve", "scope"): {
-        "same": "exactly these arguments",
-        "below": "arguments below this folder",
-        "always": "any arguments",
-        "new": "this call, and the tool's new description",
-    },
+"""Names and descriptions of commands' options."""
+_REQUIRED = frozenset({"text", "number", "tool"})
+_SCOPES = {
+    "same": "exactly these arguments",
+    "below": "arguments below this folder",
+    "always": "any arguments",
+    "new": "this call, and the tool's new description",
 }
-"""Words that an option takes, by the names of its command and itself."""
+"""Words that the option "scope" takes."""
 
 
 def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
     """All commands, as Discord is told of them."""
-    asking = [_option(TEXT, "text", "The question or task", required=True)]
-    slashes = [_command(ask, "Ask the team", asking)]
+    slashes = [_command(ask, "Ask the team", {"text": "The question or task"})]
     slashes += [
-        _command(info.name, info.description, _options(info.name))
+        _command(info.name, info.description, _OPTIONS.get(info.name, {}))
         for info in infos
         if info.name != ask
     ]
@@ -116,10 +105,11 @@ def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value not in (None, False, "", [])}
 
 
-def _command(name: str, description: str, options: list[dict[str, Any]]) -> dict[str, Any]:
+def _command(name: str, description: str, options: Mapping[str, str]) -> dict[str, Any]:
     text = description[:1].upper() + description[1:]
     clipped = text if len(text) <= DESCRIPTION else f"{text[: DESCRIPTION - 1]}\u2026"
-    return {**_everywhere(), "type": 1, "name": name, "description": clipped, "options": options}
+    taken = [_option(*each) for each in options.items()]
+    return {**_everywhere(), "type": 1, "name": name, "description": clipped, "options": taken}
 
 
 def _everywhere() -> dict[str, Any]:
@@ -130,15 +120,12 @@ def _everywhere() -> dict[str, Any]:
     }
 
 
-def _options(command: str) -> list[dict[str, Any]]:
-    options = [_option(*each) for each in _OPTIONS.get(command, ())]
-    for option in options:
-        if words := _CHOICES.get((command, option["name"])):
-            option["choices"] = [
-                {"name": meaning, "value": word} for word, meaning in words.items()
-            ]
-    return options
-
-
-def _option(kind: int, name: str, description: str, required: bool) -> dict[str, Any]:
-    return {"type": kind, "name": name, "description": description, "required": required}
+def _option(name: str, description: str) -> dict[str, Any]:
+    choices = [{"name": meaning, "value": word} for word, meaning in _SCOPES.items()]
+    return {
+        "type": TEXT,
+        "name": name,
+        "description": description,
+        "required": name in _REQUIRED,
+        **({"choices": choices} if name == "scope" else {}),
+    }

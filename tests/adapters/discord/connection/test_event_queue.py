@@ -12,7 +12,7 @@ import pytest
 
 from adapters.discord.connection import event_queue as events
 from adapters.discord.connection import shard_progress
-from adapters.discord.connection.event_queue import EventQueue
+from adapters.discord.connection.event_queue import EventQueue, Handle
 from adapters.discord.connection.shard_state import ShardSession, ShardState
 from adapters.discord.connection.values import Payload
 from gateway.errors import GatewayError
@@ -30,6 +30,10 @@ class Bot:
         self.reads_direct = asyncio.Event()
         self.reads_direct.set()
 
+    @property
+    def handlers(self) -> dict[str, Handle]:
+        return {"MESSAGE_CREATE": self.on_message, "MESSAGE_DELETE": self.on_message}
+
     async def on_message(self, payload: Payload) -> None:
         if self.refusing:
             raise GatewayError("not now")
@@ -37,13 +41,7 @@ class Bot:
     async def on_failure(self, channel: str, since: float) -> None:
         raise GatewayError("not now")
 
-    async def on_edit(self, payload: Payload) -> None: ...
-
-    async def on_deletion(self, payload: Payload) -> None: ...
-
     def on_malformed(self) -> None: ...
-
-    async def on_interaction(self, payload: Payload) -> None: ...
 
     async def on_guild(self, payload: Payload, since: float) -> None:
         self.read.append((payload["id"], since))
@@ -51,8 +49,6 @@ class Bot:
     async def on_ready(self, since: float) -> None:
         await self.reads_direct.wait()
         self.read.append(("direct", since))
-
-    async def on_thread(self, payload: Payload) -> None: ...
 
 
 class WiredBot:
