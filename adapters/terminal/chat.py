@@ -70,7 +70,7 @@ def run_chat(
 def _has_screen() -> bool:
     dumb = os.environ.get("TERM", "") in ("", "dumb")
     streams = (sys.stdin, sys.stdout, sys.stderr)  # Textual paints on standard error
-    return not dumb and all(stream.isatty() for stream in streams)
+    return not dumb and all(stream and stream.isatty() for stream in streams)
 
 
 async def _on_screen(app: ChatApp, connect: Connect, *, mouse: bool) -> int:

@@ -14,6 +14,7 @@ from gateway.items import (
     RequestItem,
     ThoughtItem,
     ToolItem,
+    ToolState,
 )
 from gateway.picture import Picture
 from gateway.questions import advice_lines, question_lines
@@ -104,28 +105,18 @@ class LineTranscript:
 
 
 def _tool_lines(item: ToolItem, before: ToolItem | None) -> list[str]:
-    who = f"tool: {item.agent.name}"
-    lines: list[str] = []
-    if before is None:
-        arguments = shorten(item.summary, WIDTH)
-        lines.append(f"{who} runs {item.tool} {arguments}".rstrip())
-    if before is not None and item.state == before.state:
-        return lines
-    match item.state:
-        case "done":
-            lines.append(f"{who} {item.tool} done in {format_duration(item.duration)}")
-        case "denied":
-            lines.append(f"{who} {item.tool} {item.decision}")
-        case "failed":
-            shown, more = first_lines(item.result, RESULT_LINES)
-            rest = [f"  … {more} more lines"] if more else []
-            after = format_duration(item.duration)
-            lines += [f"{who} {item.tool} failed after {after}: {shown}", *rest]
-        case "unknown":
-            lines.append(f"{who} {item.tool}: the outcome is unknown")
-        case "stopped":
-            after = f" after {format_duration(item.duration)}" if item.duration else ""
-            lines.append(f"{who} {item.tool} stopped{after}")
-        case "running" | "asking" | "decided":
-            pass
+    who, took = f"tool: {item.agent.name}", format_duration(item.duration)
+    shown, more = first_lines(item.result, RESULT_LINES)
+    begun = f"{who} runs {item.tool} {shorten(item.summary, WIDTH)}".rstrip()
+    lines = [begun] if before is None else []
+    ends: dict[ToolState, str] = {
+        "done": f" done in {took}",
+        "denied": f" {item.decision}",
+        "failed": f" failed after {took}: {shown}",
+        "unknown": ": the outcome is unknown",
+        "stopped": f" stopped after {took}" if item.duration else " stopped",
+    }
+    if item.state in ends and (before is None or item.state != before.state):
+        lines.append(f"{who} {item.tool}{ends[item.state]}")
+        lines += [f"  … {more} more lines"] if item.state == "failed" and more else []
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import sys
 import threading
@@ -53,7 +54,7 @@ class PlainChat:
         stderr: TextIO | None = None,
     ) -> None:
         self._settings = settings
-        self._in = stdin or sys.stdin
+        self._in = stdin or sys.stdin or io.StringIO()  # it may be closed from the start
         self._out = stdout or sys.stdout
         self._err = stderr or sys.stderr
         self._interactive = self._in.isatty()

@@ -95,23 +95,32 @@ class _Run(PlainChat):
         except asyncio.CancelledError:
             await self._stop()
             raise
-        if self._unread or isinstance(self.error, OSError):
-            await self._stop()
-        elif self.error is None:
-            self._output.pause()
+        if self.error is None:
+            self._show(self._output.pause)
             if code == ExitCode.DONE:
-                self._output.finish()
+                self._show(self._output.finish)
             elif (turn := self._model.turn).early and not self._output.failure_told:
                 self._print_error(turn.reason or f"the turn was {turn.outcome}")
+        if self._unread:
+            await self._stop()
         return code
+
+    def _show(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except BrokenPipeError as error:
+            self._unread = True
+            self._print_error(error)
+        except OSError as error:
+            self._unread = True
+            self._print_error(GatewayError(f"The answer can't be written: {error.strerror}."))
 
     async def _stop(self) -> None:
         """Stop the turn, of which nothing more is shown."""
         if self._follow is None or self._conversation is None:
             return
         self._follow.cancel()
-        with suppress(OSError):
-            self._output.pause()
+        self._show(self._output.pause)
         with suppress(GatewayError, TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
                 await self._conversation.stop()
@@ -138,18 +147,11 @@ class _Run(PlainChat):
     async def _on_event(self, event: SessionEvent) -> None:
         if event.seq and event.seq <= self._before:
             return
-        try:
-            self._output.show(event, self._model)
-        except OSError as error:
-            self._print_error(error)
+        self._show(lambda: self._output.show(event, self._model))
         for item in self._model.news:
-            match item:
-                case TurnItem(outcome="") | RequestItem(awaited=False):
-                    pass
-                case TurnItem() | RequestItem(outcome=""):
-                    self._looked.clear()
-                case _:
-                    pass
+            over = isinstance(item, TurnItem) and item.outcome
+            if over or (isinstance(item, RequestItem) and item.awaited and not item.outcome):
+                self._looked.clear()
         self._news.set()
         await self._looked.wait()
 
@@ -166,7 +168,7 @@ class _Run(PlainChat):
         await self._wait_until(lambda: self._over or self._asked() is not None)
         if self._quitting or (request := self._asked()) is None:
             return None
-        self._output.pause()
+        self._show(self._output.pause)
         return await self._answer_of(request)
 
     @property

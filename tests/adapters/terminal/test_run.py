@@ -1,6 +1,7 @@
 """One task from the command line: its output, questions and end."""
 
 import asyncio
+import errno
 import io
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from adapters.terminal.run import Task, run_task
+from adapters.terminal.run_output import OutputStyle
 from gateway.base.exit_codes import ExitCode
 from gateway.client import Answer, Receipt, SentFile
 from gateway.errors import GatewayClosed, GatewayError, NotFound
@@ -333,6 +335,31 @@ async def test_a_run_whose_reader_has_gone_stops_its_turn():
     with pytest.raises(BrokenPipeError):
         await run(client, out=Broken())
     assert client.stopped == ["t1"]
+
+
+@pytest.mark.parametrize("style", ["text", "final", "json"])
+async def test_an_answer_that_can_not_be_written_is_an_error_in_words(style: OutputStyle):
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    client = Answering([said("Hello"), ended()])
+    with pytest.raises(GatewayError, match="can't be written: No space left on device"):
+        await run(client, Task(text="Hi", style=style), out=Full())
+    assert client.stopped == ["t1"]
+
+
+async def test_a_run_without_a_standard_input_has_nobody_to_ask(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    client = Answering([asked(), ended("waiting")])
+    client.team_agents = {"front": ""}
+
+    @asynccontextmanager
+    async def connect() -> AsyncGenerator[ScriptedClient]:
+        yield client
+
+    out = io.StringIO()
+    assert await run_task(Task(text="Hi"), connect, stdout=out, stderr=out) == ExitCode.WAITING
 
 
 async def test_a_run_that_is_cancelled_stops_its_turn():
