@@ -18,26 +18,17 @@ from adapters import discord, slack
 from docs import man, wings
 from gateway.cli import main
 from gateway.config.agent_parts import (
-    AgentToolConfig,
     BufferedContextConfig,
-    CodeToolConfig,
-    DockerExecutorConfig,
-    DockerJupyterExecutorConfig,
     HandoffConfig,
     HeadAndTailContextConfig,
     InitialMessage,
-    JupyterExecutorConfig,
     ListMemoryConfig,
-    LocalExecutorConfig,
     MemoryEntry,
     OwnContextConfig,
-    OwnExecutorConfig,
     OwnMemoryConfig,
     StoreMemoryConfig,
     TeamMemoryConfig,
-    TeamToolConfig,
     TokenLimitedContextConfig,
-    ToolConfig,
     UnboundedContextConfig,
 )
 from gateway.config.agents import (
@@ -72,7 +63,6 @@ from gateway.config.conversable import (
     UserProxyPreset,
 )
 from gateway.config.descriptions import described_fields
-from gateway.config.http_tool import HttpConfig
 from gateway.config.knowledge import EmbeddingsConfig, KnowledgeConfig
 from gateway.config.mcp import McpConfig, McpReference, McpServer
 from gateway.config.models import ModelConfig, ModelInfoConfig, RetryConfig
@@ -89,7 +79,6 @@ from gateway.config.settings import (
     StoreConfig,
     TerminalConfig,
 )
-from gateway.config.table import Section
 from gateway.config.teams import (
     ComponentTeam,
     DemoTeam,
@@ -104,9 +93,13 @@ from gateway.config.teams import (
     SwarmTeam,
 )
 from gateway.config.tracing import TracingConfig
+from teams.kinds import KindsOf, Section
 
 NONE = type(None)
 DOCS = Path(__file__).resolve().parent
+
+TOOLS = KindsOf("tool").members
+EXECUTORS = KindsOf("executor").members
 
 TABLES: list[tuple[str, list[type[Section]]]] = [
     ("At the top of the file", [Config]),
@@ -139,15 +132,15 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An agent that runs code: `code_executor`", [CodeExecutorConfig]),
     ("An agent for files: `file_surfer`", [FileSurferConfig]),
     ("A programmer: `coder`", [CoderConfig]),
-    ("`executor`: a container", [DockerExecutorConfig]),
-    ("`executor`: this machine", [LocalExecutorConfig]),
-    ("`executor`: a notebook's kernel", [JupyterExecutorConfig, DockerJupyterExecutorConfig]),
-    ("`executor`: of your own", [OwnExecutorConfig]),
-    ("An entry of `tools`: a function", [ToolConfig]),
-    ("An entry of `tools`: an agent", [AgentToolConfig]),
-    ("An entry of `tools`: a team", [TeamToolConfig]),
-    ("An entry of `tools`: code", [CodeToolConfig]),
-    ("An entry of `tools`: a web service", [HttpConfig]),
+    ("`executor`: a container", [EXECUTORS["docker"]]),
+    ("`executor`: this machine", [EXECUTORS["local"]]),
+    ("`executor`: a notebook's kernel", [EXECUTORS["jupyter"], EXECUTORS["docker_jupyter"]]),
+    ("`executor`: of your own", [EXECUTORS["path"]]),
+    ("An entry of `tools`: a function", [TOOLS["path"]]),
+    ("An entry of `tools`: an agent", [TOOLS["agent"]]),
+    ("An entry of `tools`: a team", [TOOLS["team"]]),
+    ("An entry of `tools`: code", [TOOLS["executor"]]),
+    ("An entry of `tools`: a web service", [TOOLS["http"]]),
     ("`[mcp.NAME]`", [McpServer]),
     ("An entry of `mcp`", [McpReference, McpConfig]),
     ("`[knowledge.NAME]`", [KnowledgeConfig]),

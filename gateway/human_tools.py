@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from teams.base import InputRequired, current_tool_call
-from teams.tools import ToolTraits
+from teams.tools import ToolTraits, set_traits
 
 
 class ChoiceRequired(InputRequired):
@@ -33,3 +33,6 @@ async def ask_human(
     # Without a gateway the run stays suspended.
     call = current_tool_call()
     raise ChoiceRequired(question, options=options or (), request_id=call.key if call else None)
+
+
+set_traits(ask_human, ASKS_PEOPLE)

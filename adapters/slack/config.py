@@ -9,13 +9,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from gateway.config.table import (
-    AdapterSection,
-    IdForm,
-    SettingMistake,
-    host_name,
-    setting_errors,
-)
+from gateway.config.table import AdapterSection, IdForm, host_name
+from teams.kinds import SettingMistake, setting_errors
 
 PLATFORM = "slack"
 """The platform that ids of its people begin with."""

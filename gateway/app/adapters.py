@@ -14,12 +14,13 @@ from gateway.adapter import Adapter, SettingsCheck
 from gateway.app.find_adapters import AdapterError, adapter_names, find_adapter
 from gateway.config.powers import platform_of
 from gateway.config.problems import Problem
-from gateway.config.table import AdapterSection, Section
+from gateway.config.table import AdapterSection
 from gateway.config.toml import KeyPath
 from gateway.config.validation import validate
 from gateway.conversation import LOCAL
 from gateway.references.routes import Platforms
 from gateway.values import value
+from teams.kinds import Section
 
 _ACCOUNT = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 UNFIT = (

@@ -38,7 +38,6 @@ from gateway.app.start import check_address, check_start, check_store, refusal
 from gateway.app.stores import database_of, folder_of, product_of
 from gateway.app.threads import owner_at
 from gateway.base.exit_codes import ExitCode
-from gateway.config.agent_parts import ToolConfig
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
@@ -50,7 +49,6 @@ from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpReference
 from gateway.config.nesting import groups_inside
 from gateway.config.problems import toml_path
-from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
 from gateway.config.toml import KeyPath, locate
 from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
@@ -59,7 +57,6 @@ from gateway.control.health import OTHER_PORT
 from gateway.errors import CantListen, GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
 from gateway.factory.ownership import tools_of
-from gateway.factory.parts import make_tool
 from gateway.factory.teams import TeamFactory
 from gateway.references.routes import hidden_routes
 from gateway.render.sanitize import sanitize
@@ -68,8 +65,10 @@ from gateway.store.sqlite.backup_folder import folder_problem, folder_warning
 from gateway.store.sqlite.store import FILE
 from teams.base import Team
 from teams.documents import can_read_documents
+from teams.kinds import Section
 from teams.memory.knowledge import KnowledgeMemory
 from teams.tools import FunctionTool
+from teams.tools.kinds import FunctionToolKind
 
 HIDDEN_ROUTE = (
     "warning: the route of line {here} never holds, because that of line {there} takes all that "
@@ -352,7 +351,7 @@ def _notes(loaded: LoadedConfig, name: str) -> Iterator[str]:
     teams = loaded.config.teams
     if left_out := [toml_path(path) for path in python_only(name, teams)]:
         yield f"JSON can't hold these settings, so they are left out: {', '.join(left_out)}"
-    tools = [(make_tool(tool, loaded.imports), tool.path) for tool in source_tools(name, teams)]
+    tools = [(tool.made(loaded.imports.load), tool.path) for tool in source_tools(name, teams)]
     paths = {tool.name: path for tool, path in tools if isinstance(tool, FunctionTool)}
     if paths:
         overrides = ", ".join(f'{tool} = "{path}"' for tool, path in paths.items())
@@ -386,12 +385,12 @@ def python_only(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[KeyPath]
             yield from _of_agent(place, agent)
 
 
-def source_tools(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[ToolConfig]:
+def source_tools(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[FunctionToolKind]:
     """Tools that are source code in a team's JSON; nobody executes them."""
     for inner, team in groups_inside(name, teams):
         for _, agent in _agents(("teams", inner), team):
             if isinstance(agent, AssistantConfig):
-                yield from (tool for tool in agent.tools if isinstance(tool, ToolConfig))
+                yield from (tool for tool in agent.tools if isinstance(tool, FunctionToolKind))
 
 
 def _of_agent(path: KeyPath, agent: AgentConfig) -> Iterator[KeyPath]:
@@ -400,7 +399,7 @@ def _of_agent(path: KeyPath, agent: AgentConfig) -> Iterator[KeyPath]:
             if agent.tool_call_summary_formatter:
                 yield (*path, "tool_call_summary_formatter")
             for at, tool in enumerate(agent.tools):
-                if isinstance(tool, ToolConfig) and tool.strict:
+                if isinstance(tool, FunctionToolKind) and tool.strict:
                     yield (*path, "tools", at, "strict")
             for at, server in enumerate(agent.mcp):
                 if isinstance(server, McpReference):

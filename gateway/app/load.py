@@ -89,7 +89,15 @@ def load_config(
         unset.append(place)
 
     data = substitute(written, missing)
-    checked = validate(Config, data, written=written, folder=folder, known=unset, secrets=secrets)
+    checked = validate(
+        Config,
+        data,
+        written=written,
+        folder=folder,
+        known=unset,
+        secrets=secrets,
+        load=imports.load if references else None,
+    )
     config, remains = checked.value, checked.remains
     problems += checked.problems
     adapters: Mapping[str, AdapterSettings] = {}

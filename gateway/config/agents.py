@@ -8,16 +8,23 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from gateway.config.agent_parts import (
-    AgentToolConfig,
     AnyToolConfig,
-    DockerExecutorConfig,
     ExecutorConfig,
     HandoffConfig,
     MemoryConfig,
     ModelContextConfig,
 )
 from gateway.config.mcp import McpEntry, server_name
-from gateway.config.table import ConfigPath, Section, setting_error, shorthand, tag_of
+from teams.kinds import (
+    ConfigPath,
+    KindsOf,
+    Named,
+    Section,
+    setting_error,
+    shorthand,
+    tag_of,
+    uses_of,
+)
 
 DEFAULT_TOOL_ROUNDS = 10
 
@@ -172,7 +179,9 @@ class CodeExecutorConfig(_Agent):
     type: Literal["code_executor"]
     """Kind of agent."""
 
-    executor: ExecutorConfig = DockerExecutorConfig(type="docker")
+    executor: ExecutorConfig = Field(
+        default_factory=lambda: KindsOf("executor").table(type="docker")
+    )
     """Executor of the code; a container per thread if not given."""
 
     model: str | None = None
@@ -247,7 +256,7 @@ class SocietyOfMindConfig(_Agent):
     type: Literal["society_of_mind"]
     """Kind of agent."""
 
-    team: str
+    team: Annotated[str, Named("teams")]
     """Name of the inner team, which is another one in [teams]."""
 
     model: str = ""
@@ -342,4 +351,5 @@ def agents_as_tools(agent: AgentConfig) -> Iterator[str]:
     """The names of the agents that it has as tools."""
     speaker = behind_filters(agent)
     if isinstance(speaker, AssistantConfig | OpenAIConfig):
-        yield from (tool.agent for tool in speaker.tools if isinstance(tool, AgentToolConfig))
+        named = (use for tool in speaker.tools for use in uses_of(tool))
+        yield from (use.value for use in named if use.meaning == Named("agents"))

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 from pydantic import AfterValidator, Discriminator, Field, SecretStr, Tag
 
 from gateway.base.redaction import names_secret
-from gateway.config.mcp import Secret
-from gateway.config.table import Section, tag_by
+from teams.kinds import Secret, Section, tag_by
 
 
 def origin_of(address: str) -> str:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from gateway.base.calendar import Scope
 from gateway.config.routes import Names
-from gateway.config.table import Section, SettingMistake, setting_errors
+from teams.kinds import Section, SettingMistake, setting_errors
 
 Window: TypeAlias = Literal["turn", "hour", "day", "month"]
 

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from gateway.config.agent_parts import ExecutorConfig, ToolConfig
-from gateway.config.http_tool import HttpConfig
-from gateway.config.table import Section, setting_error, shorthand, tag_by, tag_of
+from gateway.config.agent_parts import ExecutorConfig
+from teams.kinds import KindsOf, Section, Tool, setting_error, shorthand, tag_of
 
 PERSON = "user"
 """The agent that stands for the person in the thread, unless the team has its own."""
@@ -116,7 +115,9 @@ class _ConversableAgent(Section):
     If not given, a message that is the word TERMINATE and nothing else.
     """
 
-    tools: list[Annotated[ConversableToolConfig, shorthand("path")]] = Field(default_factory=list)
+    tools: list[Annotated[Tool, KindsOf("tool", only=("path", "http")), shorthand("path")]] = Field(
+        default_factory=list
+    )
     """Tools that its model can call: functions, "package.module:function", or tables."""
 
     executor: str = ""
@@ -130,12 +131,6 @@ class _ConversableAgent(Section):
 
     context_variables: dict[str, Any] = Field(default_factory=dict)
     """Values for its functions; the model does not see them."""
-
-
-ConversableToolConfig = Annotated[
-    Annotated[ToolConfig, Tag("path")] | Annotated[HttpConfig, Tag("http")],
-    Discriminator(tag_by("path", "http")),
-]
 
 
 class AssistantPreset(_ConversableAgent):

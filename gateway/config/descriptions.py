@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from pydantic.fields import FieldInfo
 
-from gateway.config.table import Section
+from teams.kinds import Section
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field, SecretStr, ValidationInfo, model_validator
 
-from gateway.config.table import ConfigPath, Section, config_folder, setting_error
+from teams.kinds import ConfigPath, Section, config_folder, setting_error
 
 
 class EmbeddingsConfig(Section):

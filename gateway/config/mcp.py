@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import Discriminator, Field, SecretStr, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from gateway.config.table import ConfigPath, Section, setting_error, shorthand
-
-Secret = Annotated[SecretStr, Field()]
-"""The value of a table whose names are free."""
-
+from teams.kinds import ConfigPath, Secret, Section, setting_error, shorthand
 
 NAME = r"^[A-Za-z0-9_-]+$"
 """Form of a server's name: in the tool policy, a slash and a tool follow it."""

@@ -13,8 +13,8 @@ from gateway.base.suggest import did_you_mean, nearest
 from gateway.config.problems import toml_path, value_at
 from gateway.config.remains import Remains
 from gateway.config.setting_types import kinds_text, members_of, settings_of, tag_keys, type_at
-from gateway.config.table import Section, SettingMistake
 from gateway.config.toml import KeyPath
+from teams.kinds import Section, SettingMistake
 
 _LONGEST_VALUE = 60
 _PLAIN = (bool, int, float, str)

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import Field, SecretStr, model_validator
 
 from gateway.config.providers import PROVIDERS
-from gateway.config.table import Section, setting_error
+from teams.kinds import Section, setting_error
 
 
 class ModelInfoConfig(Section):

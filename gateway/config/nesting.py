@@ -6,19 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gateway.config.agent_parts import AgentToolConfig, TeamToolConfig
-from gateway.config.agents import (
-    AgentConfig,
-    AssistantConfig,
-    MessageFilterConfig,
-    OpenAIConfig,
-    SocietyOfMindConfig,
-    behind_filters,
-)
+from gateway.config.agents import AgentConfig, AssistantConfig, behind_filters
 from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.problems import Problem
 from gateway.config.teams import GroupTeam, TeamConfig
 from gateway.config.toml import KeyPath
+from teams.kinds import Named, uses_of
 
 Node: TypeAlias = "tuple[str] | tuple[str, str]"
 """A team, or an agent of a team."""
@@ -36,8 +29,8 @@ def teams_inside(team: TeamConfig) -> Iterator[str]:
     """Names of the teams directly inside a team."""
     if isinstance(team, GroupTeam):
         uses = [*_members((), "", team)]
-        for name, agent in team.agents.items():
-            uses += _of_agent((), "", agent, name)
+        for agent in team.agents.values():
+            uses += _of_agent((), "", agent)
         yield from dict.fromkeys(use.node[0] for use in uses if len(use.node) == 1)
 
 
@@ -102,7 +95,7 @@ def _uses(node: Node, teams: Mapping[str, TeamConfig]) -> Iterator[_Use]:
     match node:
         case (_, agent):
             if agent in team.agents:
-                yield from _of_agent((*path, "agents", agent), name, team.agents[agent], agent)
+                yield from _of_agent((*path, "agents", agent), name, team.agents[agent])
         case _:
             yield from _members(path, name, team)
 
@@ -113,20 +106,12 @@ def _members(path: KeyPath, name: str, team: GroupTeam) -> Iterator[_Use]:
         yield _Use((*path, "participants", at), node)
 
 
-def _of_agent(path: KeyPath, team: str, agent: AgentConfig, name: str) -> Iterator[_Use]:
-    match agent:
-        case MessageFilterConfig():
-            yield from _of_agent((*path, "agent"), team, agent.agent, name)
-        case SocietyOfMindConfig():
-            yield _Use((*path, "team"), (agent.team,))
-        case AssistantConfig() | OpenAIConfig():
-            for at, tool in enumerate(agent.tools):
-                match tool:
-                    case AgentToolConfig():
-                        yield _Use((*path, "tools", at), (team, tool.agent))
-                    case TeamToolConfig():
-                        yield _Use((*path, "tools", at), (tool.team,))
-                    case _:
-                        pass
-        case _:
-            pass
+def _of_agent(path: KeyPath, team: str, agent: AgentConfig) -> Iterator[_Use]:
+    for use in uses_of(agent, path):
+        match use.meaning:
+            case Named("teams"):
+                yield _Use(use.place, (use.value,))
+            case Named("agents"):
+                yield _Use(use.place, (team, use.value))
+            case _:
+                pass

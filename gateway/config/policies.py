@@ -11,8 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_v
 from pydantic_core import Url
 
 from gateway.base.patterns import check_pattern
-from gateway.config.http_tool import Method
-from gateway.config.table import Section, SettingMistake, setting_errors, shorthand
+from teams.kinds import Method, Section, SettingMistake, setting_errors, shorthand
 
 ToolAction: TypeAlias = Literal["allow", "ask", "deny"]
 ToolOutput: TypeAlias = Literal["foreign", "trusted"]

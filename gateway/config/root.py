@@ -23,9 +23,9 @@ from gateway.config.settings import (
     StoreConfig,
     TerminalConfig,
 )
-from gateway.config.table import Section
 from gateway.config.teams import DemoTeam, TeamConfig
 from gateway.config.tracing import TracingConfig
+from teams.kinds import Section
 
 OPENAI_MODEL = "gpt-4.1-mini"
 

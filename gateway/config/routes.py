@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
-from gateway.config.table import Section, SettingMistake, setting_error, setting_errors
+from teams.kinds import Section, SettingMistake, setting_error, setting_errors
 
 Mention: TypeAlias = Literal["always", "mention", "thread"]
 OthersMentioned: TypeAlias = Literal["ignore", "answer"]

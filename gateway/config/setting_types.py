@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -9,8 +10,8 @@ from pydantic import Tag
 from pydantic.fields import FieldInfo
 
 from gateway.config.descriptions import described_fields
-from gateway.config.table import Section
 from gateway.config.toml import KeyPath
+from teams.kinds import KindsOf, Section
 
 
 def type_at(kind: Any, location: KeyPath) -> tuple[KeyPath, Any, FieldInfo | None]:
@@ -30,24 +31,29 @@ def type_at(kind: Any, location: KeyPath) -> tuple[KeyPath, Any, FieldInfo | Non
     return path, single(kind), field
 
 
-def members_of(kind: Any) -> dict[str | int, Any]:
+def members_of(kind: Any) -> Mapping[Any, Any]:
     """The types of a union by tag; others under ""."""
+    if isinstance(kind, KindsOf):
+        return kind.members
     if get_origin(kind) is Annotated:
         base, *metadata = get_args(kind)
+        for each in metadata:
+            if isinstance(each, KindsOf):
+                return each.members
         tags = [each.tag for each in metadata if isinstance(each, Tag)]
         return {tags[0]: base} if tags else members_of(base)
     if get_origin(kind) in (Union, UnionType):
-        members: dict[str | int, Any] = {}
-        for member in get_args(kind):
-            members |= {} if member is type(None) else members_of(member)
-        return members
+        given = [each for each in get_args(kind) if each is not type(None)]
+        if len(given) == 1:
+            return members_of(given[0])
+        return {tag: each for member in given for tag, each in members_of(member).items()}
     return {"": kind}
 
 
 def single(kind: Any) -> Any:
     """The type without wrappers, unless it is a union of several."""
-    members = list(members_of(kind).values())
-    return members[0] if len(members) == 1 else kind
+    members = members_of(kind)
+    return next(iter(members.values())) if len(members) == 1 else kind
 
 
 def settings_of(kind: Any) -> list[str]:
@@ -85,8 +91,13 @@ def _child(kind: Any, part: str | int) -> Any:
     """The type of a table's key or of a list's items."""
     if isinstance(kind, type) and issubclass(kind, Section):
         field = kind.model_fields.get(str(part))
-        return field.annotation if field else _free_child(kind)
+        return annotation_of(field) if field else _free_child(kind)
     return arguments[-1] if (arguments := get_args(kind)) else object
+
+
+def annotation_of(field: FieldInfo) -> Any:
+    """The type of a setting, or the family of kinds that it takes one of."""
+    return next((each for each in field.metadata if isinstance(each, KindsOf)), field.annotation)
 
 
 def _free_child(kind: type[Section]) -> Any:

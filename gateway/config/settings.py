@@ -19,7 +19,8 @@ from gateway.base.database_url import database_place
 from gateway.base.suggest import did_you_mean
 from gateway.config.media_types import check_media_type
 from gateway.config.routes import Names, Reasoning, listed
-from gateway.config.table import ConfigPath, Section, host_name
+from gateway.config.table import host_name
+from teams.kinds import ConfigPath, Section
 
 KEY_BYTES = 32
 

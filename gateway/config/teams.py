@@ -12,7 +12,8 @@ from gateway.config.agents import AgentConfig, agents_as_tools
 from gateway.config.allowances import AllowanceConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.expressions import parse
-from gateway.config.table import ConfigPath, Section, setting_error, tag_by, template
+from gateway.config.table import template
+from teams.kinds import ConfigPath, Section, setting_error, tag_by
 
 
 class GroupTeam(Section):

@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from gateway.config.http_tool import Secret
-from gateway.config.table import Section
+from teams.kinds import Secret, Section
 
 NEEDS_EXTRA = "[tracing] needs an extra: pip install 'parley-gateway[otel]'"
 PATH = "/v1/traces"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -14,8 +14,8 @@ from pydantic_core import ErrorDetails
 from gateway.config.mistakes import Mistake
 from gateway.config.problems import Problem
 from gateway.config.remains import Remains
-from gateway.config.table import Section, SettingMistake
 from gateway.config.toml import KeyPath
+from teams.kinds import Section, SettingMistake
 
 S = TypeVar("S", bound=Section)
 
@@ -37,15 +37,17 @@ def validate(
     folder: Path,
     known: Iterable[KeyPath] = (),
     secrets: bool = True,
+    load: Callable[[str], Any] | None = None,
 ) -> Checked[S]:
     """The data as its type without wrong parts, and the mistakes.
 
     `written` is the data as it stands in the file, so that no value of a variable is ever shown.
-    Places in `known` were reported before. Without `secrets`, none is read.
+    Places in `known` were reported before. Without `secrets`, none is read. `load` follows import
+    paths of kinds.
     """
     problems: list[Problem] = []
     remains = Remains(data)
-    context = {"folder": folder, "secrets": secrets}
+    context = {"folder": folder, "secrets": secrets} | ({"load": load} if load else {})
     for place in known:
         remains.blame(place)
     while True:

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, assert_never, cast
 
+from typing_extensions import override
+
 from gateway.base.imports import ImportPathError, Imports
-from gateway.config.agent_parts import (
-    AgentToolConfig,
-    AnyToolConfig,
-    CodeToolConfig,
-    TeamToolConfig,
-    ToolConfig,
-)
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
@@ -25,8 +20,6 @@ from gateway.config.agents import (
     UserProxyConfig,
     WebSurferConfig,
 )
-from gateway.config.http_tool import HttpConfig
-from gateway.config.table import Section
 from gateway.config.teams import (
     AnyGroup,
     GraphEdge,
@@ -37,14 +30,12 @@ from gateway.config.teams import (
     SwarmTeam,
 )
 from gateway.factory.conditions import build_condition
-from gateway.factory.http_tools import make_http_tool
 from gateway.factory.memory import TeamMemory
 from gateway.factory.model_clients import ModelClients
-from gateway.factory.parts import PartFactory, make_handoff, make_tool
+from gateway.factory.parts import PartFactory, make_handoff
 from gateway.factory.servers import ServerFactory
 from gateway.factory.store_memory import ScopedMemory
 from teams import (
-    BaseGroupChat,
     DiGraph,
     DiGraphEdge,
     DiGraphNode,
@@ -66,9 +57,9 @@ from teams.agents import (
 from teams.agents import MessageFilterConfig as MessageFilter
 from teams.agents.magentic_one import MagenticOneCoderAgent
 from teams.base import ChatAgent, Team
+from teams.kinds import Section
 from teams.messages import BaseAgentEvent, BaseChatMessage
-from teams.tools import AgentTool, BaseTool, StaticStreamWorkbench, TeamTool, Workbench
-from teams.tools.code_execution import PythonCodeExecutionTool
+from teams.tools import StaticStreamWorkbench, Workbench
 
 _ASSISTANT = (
     "model_client_stream",
@@ -92,7 +83,7 @@ _SELECTOR = (
 )
 
 
-class AgentFactory:
+class AgentFactory(PartFactory):
     """Maker of one team's agents; only their model clients are shared.
 
     `agents` are the tables of the team's agents, `servers` makes their workbenches of MCP servers,
@@ -111,18 +102,23 @@ class AgentFactory:
         team: Callable[[str], Awaitable[Team]],
         memory: Callable[[], TeamMemory] | None = None,
     ) -> None:
-        self._models = models
-        self._imports = imports
-        self._parts = parts
+        work_mb, knowledge = parts.work_mb, parts.knowledge_bases
+        super().__init__(models, imports, parts.folder, work_mb=work_mb, knowledge=knowledge)
         self._name = name
         self._servers = servers
         self._agents = agents
         self._team = team
         self._memory = memory
 
+    @override
     async def agent(self, name: str) -> BaseChatAgent:
         """A new agent. Raises ImportPathError, and what the agent's class raises."""
         return await self._agent(name, self._agents[name])
+
+    @override
+    async def team(self, name: str) -> Team:
+        """Another team of the config."""
+        return await self._team(name)
 
     async def _agent(self, name: str, config: AgentConfig) -> BaseChatAgent:
         given = _given(config, "description")
@@ -134,14 +130,14 @@ class AgentFactory:
                     given["input_func"] = self._imports.load_callable(config.input_func)
                 return UserProxyAgent(name, **given)
             case CodeExecutorConfig():
-                return self._code_executor(name, config)
+                return await self._code_executor(name, config)
             case SocietyOfMindConfig():
                 return SocietyOfMindAgent(
                     name,
                     await self._team(config.team),
                     self._models.client(config.model),
                     **_given(config, "description", "instruction", "response_prompt"),
-                    model_context=self._parts.context(config.model_context),
+                    model_context=self.context(config.model_context),
                 )
             case OpenAIConfig() | FileSurferConfig() | CoderConfig() | WebSurferConfig():
                 return await self._specialist(name, config)
@@ -169,7 +165,7 @@ class AgentFactory:
                 return FileSurfer(
                     name,
                     self._models.client(config.model),
-                    base_path=config.folder or self._parts.folder,
+                    base_path=config.folder or self.folder,
                     **_given(config, "description"),
                 )
             case _:
@@ -178,7 +174,7 @@ class AgentFactory:
     def _web_surfer(self, name: str, config: WebSurferConfig) -> BaseChatAgent:
         from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
 
-        folder = None if self._parts.folder is None else str(self._parts.folder)
+        folder = None if self.folder is None else str(self.folder)
         return MultimodalWebSurfer(
             name,
             self._models.client(config.model),
@@ -202,12 +198,12 @@ class AgentFactory:
                 config.tool_call_summary_formatter
             )
         if config.output_content_type:
-            given["output_content_type"] = self._parts.content_type(config.output_content_type)
-        tools = [await self._tool(each) for each in config.tools]
-        workbenches = [self._parts.own(path, Workbench, {}) for path in config.workbench]
+            given["output_content_type"] = self.content_type(config.output_content_type)
+        tools = [await each.build(self) for each in config.tools]
+        workbenches = [self.own(path, Workbench, {}) for path in config.workbench]
         servers = [self._servers.workbench(each, config.model) for each in config.mcp]
-        memories = [self._parts.memory(each, self._name) for each in config.memory]
-        memories += map(self._parts.knowledge, config.knowledge)
+        memories = [self.memory(each, self._name) for each in config.memory]
+        memories += map(self.knowledge, config.knowledge)
         if self._memory is not None:
             memories.append(self._memory())
         writable = [each for each in memories if isinstance(each, TeamMemory | ScopedMemory)]
@@ -222,7 +218,7 @@ class AgentFactory:
             tools=None if benches else tools or None,
             workbench=[*workbenches, *servers] or None,
             handoffs=[make_handoff(each) for each in config.handoffs] or None,
-            model_context=self._parts.context(config.model_context, tools),
+            model_context=self.context(config.model_context, tools),
             memory=memories or None,
             **given,
         )
@@ -232,12 +228,12 @@ class AgentFactory:
 
         client, model = self._models.openai(config.model)
         told = config.description or "An agent that provides assistance with ability to use tools."
-        tools = [*config.hosted_tools, *[await self._tool(each) for each in config.tools]]
+        tools = [*config.hosted_tools, *[await each.build(self) for each in config.tools]]
         others = {"type", "description", "model", "tools", "hosted_tools"}
         given = config.model_dump(exclude=others)
         return OpenAIAgent(name, told, client, model, tools=tools, **given)
 
-    def _code_executor(self, name: str, config: CodeExecutorConfig) -> CodeExecutorAgent:
+    async def _code_executor(self, name: str, config: CodeExecutorConfig) -> CodeExecutorAgent:
         given = {key: getattr(config, key) for key in _CODE_EXECUTOR}
         given |= _given(config, "description")
         if config.system_message is not None:
@@ -248,36 +244,9 @@ class AgentFactory:
             given["approval_func"] = self._imports.load_callable(config.approval_func)
         return CodeExecutorAgent(
             name,
-            self._parts.executor(config.executor),
-            model_context=self._parts.context(config.model_context),
+            await config.executor.build(self),
+            model_context=self.context(config.model_context),
             **given,
-        )
-
-    async def _tool(self, config: AnyToolConfig) -> BaseTool[Any, Any]:
-        match config:
-            case ToolConfig():
-                return make_tool(config, self._imports)
-            case AgentToolConfig():
-                agent = await self.agent(config.agent)
-                return AgentTool(agent, config.return_value_as_last_message)
-            case TeamToolConfig():
-                return await self._team_tool(config)
-            case CodeToolConfig():
-                return PythonCodeExecutionTool(self._parts.executor(config.executor))
-            case HttpConfig():
-                return make_http_tool(config)
-            case _:
-                assert_never(config)
-
-    async def _team_tool(self, config: TeamToolConfig) -> TeamTool:
-        team = await self._team(config.team)
-        if not isinstance(team, BaseGroupChat):
-            raise TypeError(f"the team {config.team!r} is not a BaseGroupChat, as a tool must be")
-        return TeamTool(
-            team,
-            config.name or config.team,
-            config.description or team.description,
-            config.return_value_as_last_message,
         )
 
 

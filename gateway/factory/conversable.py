@@ -6,23 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any, assert_never, cast
 
 from gateway.base.imports import Imports
-from gateway.config.agent_parts import ToolConfig
 from gateway.config.conversable import (
     PERSON,
     AssistantPreset,
     ChatConfig,
     ConversableConfig,
     ConversableTeam,
-    ConversableToolConfig,
     NestedChatsConfig,
     PlainPreset,
     QueuedChatConfig,
     UserProxyPreset,
     is_function,
 )
-from gateway.factory.http_tools import make_http_tool
 from gateway.factory.model_clients import ModelClients
-from gateway.factory.parts import PartFactory, make_tool
+from gateway.factory.parts import PartFactory
 from teams.base import Team
 from teams.conversable import (
     AssistantAgent,
@@ -33,6 +30,7 @@ from teams.conversable import (
     UserProxyAgent,
 )
 from teams.core import CancellationToken
+from teams.kinds import Tool
 from teams.tools import BaseTool
 
 _GIVEN = ("system_message", "description", "max_consecutive_auto_reply")
@@ -60,15 +58,16 @@ class ConversableFactory:
         self._imports = imports
         self._parts = parts
 
-    def team(self, name: str, config: ConversableTeam) -> Team:
+    async def team(self, name: str, config: ConversableTeam) -> Team:
         """A new team. Raises ImportPathError, and what the class raises."""
-        agents = {each: self._agent(each, config.agents.get(each)) for each in config.members}
+        tables = config.agents
+        agents = {each: await self._agent(each, tables.get(each)) for each in config.members}
         pairs = list(config.pairs())
-        for caller, agent in config.agents.items():
+        for caller, agent in tables.items():
             partners = [b if a == caller else a for a, b in pairs if caller in (a, b)]
             names = [agent.executor] if agent.executor else dict.fromkeys(partners)
             for tool in agent.tools:
-                self._register(tool, agents[caller], [agents[each] for each in names])
+                await self._register(tool, agents[caller], [agents[each] for each in names])
             for nested in agent.nested:
                 self._nest(nested, agents[caller], agents)
         given: dict[str, Any] = {"name": name}
@@ -86,7 +85,7 @@ class ConversableFactory:
             **given,
         )
 
-    def _agent(self, name: str, config: ConversableConfig | None) -> ConversableAgent:
+    async def _agent(self, name: str, config: ConversableConfig | None) -> ConversableAgent:
         match config:
             case None:
                 return UserProxyAgent(name, code_execution_config=False)
@@ -104,7 +103,7 @@ class ConversableFactory:
             human_input_mode=config.human_input_mode,
             default_auto_reply=config.default_auto_reply,
             is_termination_msg=self._termination(config.termination),
-            code_execution_config=self._code(config),
+            code_execution_config=await self._code(config),
             context_variables=dict(config.context_variables),
             llm_config=self._model(config.model),
             **{key: value for key, value in values.items() if value is not None},
@@ -123,24 +122,23 @@ class ConversableFactory:
         }
         return {"config_list": [entry]}
 
-    def _code(self, config: ConversableConfig) -> Any:
+    async def _code(self, config: ConversableConfig) -> Any:
         if config.code_executor is None:
             return False
-        return {"executor": self._parts.executor(config.code_executor)}
+        return {"executor": await config.code_executor.build(self._parts)}
 
     def _termination(self, text: str | None) -> Callable[[Mapping[str, Any]], Any] | None:
         if text is None or is_function(text):
             return self._loaded(text)
         return lambda message: text in _text(message.get("content"))
 
-    def _register(
+    async def _register(
         self,
-        config: ConversableToolConfig,
+        config: Tool,
         caller: ConversableAgent,
         executors: list[ConversableAgent],
     ) -> None:
-        is_code = isinstance(config, ToolConfig)
-        tool = make_tool(config, self._imports) if is_code else make_http_tool(config)
+        tool = await config.build(self._parts)
         caller.update_tool_signature({"type": "function", "function": tool.schema}, is_remove=False)
         for executor in executors:
             if not executor.can_execute_function(tool.name):

@@ -1,42 +1,17 @@
-"""HTTP tools of config.toml, and `[policies.http]` for those of every team."""
+"""`[policies.http]` for the HTTP tools of every team."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Collection
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gateway.config.http_tool import HttpConfig
 from gateway.config.policies import HttpPolicy
 from gateway.factory.ownership import all_parts
 
 if TYPE_CHECKING:
     from teams.base import Team
-    from teams.tools.http import HttpTool
-
-
-def make_http_tool(config: HttpConfig) -> HttpTool:
-    """A tool for the service. Raises ValueError for what makes no request."""
-    from teams.tools.http import HttpTool  # few need it
-
-    made = HttpTool(
-        config.name,
-        config.address.hostname or "",
-        config.port,
-        {"type": "object", **config.parameters},
-        headers={name: secret.get_secret_value() for name, secret in config.headers.items()},
-        description=config.description,
-        path=config.path,
-        scheme="https" if config.address.scheme == "https" else "http",
-        method=config.method,
-        return_type=config.return_type,
-        timeout=config.timeout,
-    )
-    # The operator has written the whole request.
-    made.traits = replace(made.traits, read_only=config.method == "GET")
-    return made
 
 
 def http_refusal(policy: HttpPolicy, name: str, host: str, method: str) -> str:
@@ -61,7 +36,7 @@ def apply_http_policy(team: Team, policy: HttpPolicy) -> None:
         for surfer in (part for part in all_parts(team) if isinstance(part, MultimodalWebSurfer)):
             surfer.network.reaches = lambda host: policy.hosts is None or covers(policy.hosts, host)
             surfer.network.is_private_allowed = partial(covers, policy.private_hosts)
-    if "teams.tools.http" not in sys.modules:
+    if "teams.tools.http._tool" not in sys.modules:
         return  # so nobody has made one
     from teams.tools.http import HttpTool  # few need it
 

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, TypeVar, assert_never, cast
+from typing import Any, TypeVar, assert_never
 
 from pydantic import BaseModel
 
 from gateway.base.imports import ImportPathError, Imports
 from gateway.config.agent_parts import (
     BufferedContextConfig,
-    DockerExecutorConfig,
-    DockerJupyterExecutorConfig,
-    ExecutorConfig,
     HandoffConfig,
     HeadAndTailContextConfig,
     InitialMessage,
-    JupyterExecutorConfig,
     ListMemoryConfig,
-    LocalExecutorConfig,
     MemoryConfig,
     ModelContextConfig,
     OwnContextConfig,
-    OwnExecutorConfig,
     OwnMemoryConfig,
     StoreMemoryConfig,
     TokenLimitedContextConfig,
-    ToolConfig,
     UnboundedContextConfig,
 )
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.store_memory import ScopedMemory
-from gateway.human_tools import ASKS_PEOPLE, ask_human
 from teams.base import Handoff
-from teams.code_executor import CodeExecutor
 from teams.memory import ListMemory, Memory, MemoryContent
 from teams.model_context import (
     BufferedChatCompletionContext,
@@ -48,11 +38,12 @@ from teams.model_context import (
 )
 from teams.models import (
     AssistantMessage,
+    ChatCompletionClient,
     LLMMessage,
     SystemMessage,
     UserMessage,
 )
-from teams.tools import BaseTool, FunctionTool, ToolSchema, ToolTraits
+from teams.tools import BaseTool, ToolSchema
 
 T = TypeVar("T")
 
@@ -77,8 +68,28 @@ class PartFactory:
         self._models = models
         self._imports = imports
         self.folder = folder
-        self._work_mb = work_mb
-        self._knowledge = knowledge
+        self.work_mb = work_mb
+        self.knowledge_bases = knowledge
+
+    def load(self, path: str) -> Any:
+        """What the import path leads to. Raises ImportPathError."""
+        return self._imports.load(path)
+
+    def function(self, path: str) -> Any:
+        """The function or class at the path. Raises ImportPathError."""
+        return self._imports.load_callable(path)
+
+    def client(self, name: str) -> ChatCompletionClient:
+        """The model client of this name."""
+        return self._models.client(name)
+
+    async def agent(self, name: str) -> Any:
+        """Refuse: a chat of two has no agents as tools."""
+        raise NotImplementedError(name)
+
+    async def team(self, name: str) -> Any:
+        """Refuse: a chat of two has no teams as tools."""
+        raise NotImplementedError(name)
 
     def own(self, path: str, kind: type[T], options: Mapping[str, Any]) -> T:
         """The result of a user's class or function."""
@@ -110,7 +121,7 @@ class PartFactory:
 
     def knowledge(self, name: str) -> Memory:
         """The memory of [knowledge] that all threads share."""
-        return self._knowledge.memory(name, portable=self.folder is None)
+        return self.knowledge_bases.memory(name, portable=self.folder is None)
 
     def context(
         self, config: ModelContextConfig | None, tools: Sequence[BaseTool[Any, Any]] = ()
@@ -142,84 +153,10 @@ class PartFactory:
             case _:
                 assert_never(config)
 
-    def executor(self, config: ExecutorConfig) -> CodeExecutor:
-        """Where code is run."""
-        match config:
-            case OwnExecutorConfig():
-                return self.own(config.path, CodeExecutor, config.options)
-            case DockerExecutorConfig():
-                from teams.code_executors.docker import DockerCommandLineCodeExecutor  # few need it
-
-                return DockerCommandLineCodeExecutor(**self._settings(config))
-            case LocalExecutorConfig():
-                from teams.code_executors.local import LocalCommandLineCodeExecutor  # few need it
-
-                return LocalCommandLineCodeExecutor(
-                    **self._settings(config), virtual_env_context=_environment(config.virtual_env)
-                )
-            case JupyterExecutorConfig() | DockerJupyterExecutorConfig():
-                return self._notebook(config)
-            case _:
-                assert_never(config)
-
-    def _notebook(
-        self, config: JupyterExecutorConfig | DockerJupyterExecutorConfig
-    ) -> CodeExecutor:
-        folder = config.output_dir or self.folder
-        if isinstance(config, JupyterExecutorConfig):
-            from teams.code_executors.jupyter import JupyterCodeExecutor  # few need it
-
-            given = (config.kernel_name, config.timeout, folder)
-            return JupyterCodeExecutor(*given, work_mb=self._work_mb)
-        from teams.code_executors import docker_jupyter  # few need it
-
-        server = docker_jupyter.DockerJupyterServer(
-            custom_image_name=config.image or None,
-            bind_dir=folder,
-            mem_limit=config.mem_limit,
-            cpus=config.cpus,
-        )
-        given = (server, config.kernel_name, config.timeout, folder)
-        return docker_jupyter.DockerJupyterCodeExecutor(*given, work_mb=self._work_mb)
-
-    def _settings(self, config: DockerExecutorConfig | LocalExecutorConfig) -> dict[str, Any]:
-        given = config.model_dump(exclude={"type", "virtual_env"})
-        given["work_dir"] = config.work_dir or self.folder
-        given["work_mb"] = self._work_mb
-        given["functions"] = [self._imports.load_callable(path) for path in config.functions]
-        return given
-
 
 def make_handoff(config: HandoffConfig) -> Handoff:
     """The hand-off that a config describes. Raises ValueError."""
     return Handoff(**config.model_dump(exclude_none=True))
-
-
-def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
-    """A new tool. Raises ImportPathError, also for anything else."""
-    found = imports.load(config.path)
-    if isinstance(found, type) and issubclass(found, BaseTool):
-        found = cast("Callable[[], BaseTool[Any, Any]]", found)()
-    elif isinstance(found, BaseTool) and not isinstance(found, FunctionTool):
-        raise ImportPathError(
-            f"{config.path!r} is one tool for all threads; name its class, or a function"
-        )
-    if isinstance(found, BaseTool):
-        if config.name or config.description or config.strict:
-            raise ImportPathError(
-                f"{config.path!r} is a tool with a name, description and schema of its own"
-            )
-        return cast("BaseTool[Any, Any]", found)
-    function = cast("Any", found)
-    if not callable(function):
-        raise ImportPathError(f"{config.path!r} is not a function")
-    return FunctionTool(
-        function,
-        name=config.name,
-        description=config.description,
-        strict=config.strict,
-        traits=ASKS_PEOPLE if function is ask_human else ToolTraits(),
-    )
 
 
 def _messages(configs: Sequence[InitialMessage]) -> list[LLMMessage] | None:
@@ -234,11 +171,3 @@ def _message(config: InitialMessage) -> LLMMessage:
             return UserMessage(content=config.content, source=config.source or "user")
         case "assistant":
             return AssistantMessage(content=config.content, source=config.source or "assistant")
-
-
-def _environment(folder: Path | None) -> SimpleNamespace | None:
-    if folder is None:
-        return None
-    from venv import EnvBuilder  # few need it
-
-    return EnvBuilder().ensure_directories(folder)

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from threading import Lock
-from typing import Any, cast
 
 from gateway.base.background import giving_way
-from gateway.config.http_tool import HttpConfig
 from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.models import resolve
 from gateway.config.nesting import with_inner
 from gateway.config.root import Config
-from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam
 from gateway.factory.component_files import import_classes, read_component
 from gateway.factory.model_clients import ModelClients
 from teams.bounded import load_http
+from teams.kinds import Part, Section, tables_in
 
 PRICES = ("genai_prices.data", "genai_prices.data_units")
 """The catalog of prices, which the end of the first turn looks into; an extra."""
@@ -67,8 +65,10 @@ class Preparation:
         if isinstance(section, ComponentTeam):
             with suppress(Exception):
                 import_classes(read_component(section))
-        if isinstance(section, HttpConfig):
-            load_http("httpx")
+        if isinstance(section, Part):
+            _import([section.kind.made_by.partition(":")[0]])
+            if section.kind.slow:
+                load_http(section.kind.slow)
         if isinstance(section, McpConfig | McpReference):
             _import(MCP)
 
@@ -83,7 +83,7 @@ class Preparation:
 def sections(config: Config, team: str) -> Iterator[Section]:
     """All tables of a team and of the teams inside it."""
     for name, _ in with_inner(team, config.teams):
-        yield from _tables(config.teams[name])
+        yield from (table for _, table in tables_in(config.teams[name]))
 
 
 def _import(modules: Iterable[str]) -> None:
@@ -91,19 +91,3 @@ def _import(modules: Iterable[str]) -> None:
     for module in modules:
         with suppress(ImportError):
             import_module(module)
-
-
-def _tables(value: object) -> Iterator[Section]:
-    """The table with all tables in its values."""
-    match value:
-        case Section():
-            yield value
-            for _, inner in value:
-                yield from _tables(inner)
-        case dict():
-            yield from _tables([*cast("dict[Any, Any]", value).values()])
-        case list():
-            for inner in cast("list[Any]", value):
-                yield from _tables(inner)
-        case _:
-            pass

@@ -261,7 +261,7 @@ class TeamFactory:
             case GroupTeam():
                 return await self._group(name, config, given)
             case ConversableTeam():
-                return self._conversable(name, config, given)
+                return await self._conversable(name, config, given)
             case DemoTeam():
                 return build_demo_team(
                     given.models.client(config.model),
@@ -321,11 +321,11 @@ class TeamFactory:
         private = memory is not None and memory.scope in ("thread", "person")
         return private and all(map(self._remembers_privately, teams_inside(config)))
 
-    def _conversable(self, name: str, config: ConversableTeam, given: _ThreadParts) -> Team:
+    async def _conversable(self, name: str, config: ConversableTeam, given: _ThreadParts) -> Team:
         from gateway.factory.conversable import ConversableFactory  # few need it
 
         parts = self._parts(given)
-        return ConversableFactory(given.models, self._imports, parts).team(name, config)
+        return await ConversableFactory(given.models, self._imports, parts).team(name, config)
 
     def _parts(self, given: _ThreadParts) -> PartFactory:
         work_mb = self._config.attachments.work_mb

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeAlias
 
 from gateway.migrate.fields import Fields, Report, class_of, is_component, plain_value
 from gateway.migrate.part_tables import Form, PartTables
 from gateway.migrate.stubs import SourceTool
 from gateway.migrate.toml_text import plain
+from teams.kinds import (
+    KINDS,
+    Family,
+    ImportPath,
+    KindsOf,
+    Named,
+    Part,
+    argument_of,
+    family_of,
+    meanings_of,
+    needs_part,
+)
+
+Table: TypeAlias = dict[str, Any]
+Tables: TypeAlias = dict[str, Table]
 
 
 class AgentTables(ABC):
@@ -35,7 +50,7 @@ class AgentTables(ABC):
         if context := self.parts.context(form, fields.at("model_context")):
             table["model_context"] = context
 
-    def named_agent(self, form: Form, path: str, agents: dict[str, dict[str, Any]]) -> str | None:
+    def named_agent(self, form: Form, path: str, agents: Tables) -> str | None:
         """Make the agent's table; its name, or None."""
         name = str(form["config"].get("name") or "agent")
         if name in agents:
@@ -49,9 +64,7 @@ class AgentTables(ABC):
         agents[name] = made
         return name
 
-    def _agent(
-        self, form: Form, path: str, agents: dict[str, dict[str, Any]]
-    ) -> dict[str, Any] | None:
+    def _agent(self, form: Form, path: str, agents: Tables) -> dict[str, Any] | None:
         fields = Fields(form, path, self.report)
         fields.take("name")
         match class_of(form):
@@ -99,7 +112,7 @@ class AgentTables(ABC):
         fields.rest()
         return table
 
-    def _assistant(self, fields: Fields, agents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    def _assistant(self, fields: Fields, agents: Tables) -> dict[str, Any]:
         table: dict[str, Any] = fields.copy("description")
         self.take_model(fields, table)
         # An absent text is the default one in config.toml, an empty one none.
@@ -125,7 +138,7 @@ class AgentTables(ABC):
         return table | ({"tools": tools} if tools else {}) | ({"mcp": servers} if servers else {})
 
     def _tools(
-        self, fields: Fields, agents: dict[str, dict[str, Any]]
+        self, fields: Fields, agents: Tables
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         forms = fields.items("tools")
         servers: list[dict[str, Any]] = []
@@ -145,34 +158,59 @@ class AgentTables(ABC):
                         servers.append(server)
                 case _:
                     self.report.lose(at, f"no workbench like {bench['provider']}")
-        made = (self._tool(each, at, agents) for at, each in forms if is_component(each))
+        made = (self.part("tool", each, at, agents) for at, each in forms if is_component(each))
         return [tool for tool in made if tool], servers
 
-    def _tool(
-        self, form: Form, path: str, agents: dict[str, dict[str, Any]]
-    ) -> dict[str, Any] | None:
+    def part(self, family: Family, form: Form | None, path: str, agents: Tables) -> Table | None:
+        """The table of a part; None if no kind of the family makes it."""
+        if form is None:
+            return None
+        named = KINDS[family]
+        name = next((each for each in named if named[each].makes == class_of(form)), "")
+        if not name:
+            self.report.lose(path, f"no {family} like {form['provider']}")
+            return None
         fields = Fields(form, path, self.report)
-        last = fields.copy("return_value_as_last_message")
-        match class_of(form):
-            case "FunctionTool":
+        match family, name:
+            case "tool", "path":
                 return self._function(fields)
-            case "AgentTool":
-                inner = fields.component("agent")
-                name = inner and self.named_agent(inner, fields.at("agent"), agents)
-                return {"agent": name} | last if name else None
-            case "TeamTool":
-                inner = fields.component("team")
-                name = inner and self.team(inner, fields.at("team"))
-                shown = fields.copy("name", "description")
-                return {"team": name} | shown | last if name else None
-            case "PythonCodeExecutionTool":
-                executor = self.parts.executor(fields.component("executor"), fields.at("executor"))
-                return {"executor": executor} if executor else None
-            case "HttpTool":
-                return self.parts.web_tool(form, path)
+            case "tool", "http":
+                return self.parts.web_tool(fields)
             case _:
-                self.report.lose(path, f"no tool like {form['provider']}")
+                table: Table = {} if named[name].by_key else {"type": name}
+                return self._filled(table, KindsOf(family).members[name], fields, agents)
+
+    def _filled(
+        self, table: Table, kind: type[Part], fields: Fields, agents: Tables
+    ) -> Table | None:
+        """The table with the component's fields; None without a part that it needs."""
+        for setting, meanings in meanings_of(kind).items():
+            argument = argument_of(setting, meanings)
+            if argument is None or ImportPath() in meanings:
+                continue
+            if not needs_part(kind, setting):
+                for value in fields.copy(argument).values():
+                    table[setting] = value
+            elif made := self._inner(kind, setting, fields, agents):
+                table[setting] = made
+            elif kind.model_fields[setting].is_required():
                 return None
+        fields.rest(*kind.kind.unread)
+        return table
+
+    def _inner(self, kind: type[Part], setting: str, fields: Fields, agents: Tables) -> Any:
+        """The name or table of a component in a field."""
+        meanings = meanings_of(kind)[setting]
+        argument = argument_of(setting, meanings) or setting
+        form, path = fields.component(argument), fields.at(argument)
+        if (family := family_of(kind, setting)) is not None:
+            return self.part(family, form, path, agents)
+        if form is None:
+            return None
+        if Named("models") in meanings:
+            return self.parts.model(form, path)
+        is_team = Named("teams") in meanings
+        return self.team(form, path) if is_team else self.named_agent(form, path, agents)
 
     def _function(self, fields: Fields) -> dict[str, Any]:
         name = str(fields.take("name", "tool"))
@@ -201,7 +239,7 @@ class AgentTables(ABC):
         table["model_client_stream"] = fields.take("model_client_stream", False)
         self.take_context(fields, table)
         executor = fields.component("code_executor")
-        if made := self.parts.executor(executor, fields.at("code_executor")):
+        if made := self.part("executor", executor, fields.at("code_executor"), {}):
             table["executor"] = made
         self.report.todo.append("code is denied unless [policies.tools] has an execute_code")
         return table

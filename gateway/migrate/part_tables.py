@@ -176,29 +176,6 @@ class PartTables:
         fields.rest("name")
         return {"contents": contents} | fields.copy("name")
 
-    def executor(self, form: Form | None, path: str) -> dict[str, Any] | None:
-        """An executor."""
-        if form is None:
-            return None
-        fields = Fields(form, path, self.report)
-        common = fields.copy("timeout", "work_dir", "functions_module")
-        match class_of(form):
-            case "LocalCommandLineCodeExecutor":
-                table = {"type": "local"} | common | fields.copy("cleanup_temp_files")
-            case "DockerCommandLineCodeExecutor":
-                table = {"type": "docker"} | common
-                table |= fields.copy("image", "auto_remove", "stop_container", "delete_tmp_files")
-                table |= fields.copy("init_command", "extra_volumes", "extra_hosts")
-                table |= fields.copy("device_requests", "network_mode", "user", "mem_limit")
-                table |= fields.copy("pids_limit", "cpus", "read_only")
-            case "JupyterCodeExecutor":
-                table = {"type": "jupyter"} | fields.copy("kernel_name", "timeout", "output_dir")
-            case _:
-                self.report.lose(path, f"no executor like {form['provider']}")
-                return None
-        fields.rest()
-        return table
-
     def server(self, form: Form, path: str, number: int) -> dict[str, Any] | None:
         """An MCP server; secrets become variables."""
         fields = Fields(form, path, self.report)
@@ -224,12 +201,11 @@ class PartTables:
             table["timeout"] = seconds
         return table
 
-    def web_tool(self, form: Form, path: str) -> dict[str, Any] | None:
+    def web_tool(self, fields: Fields) -> dict[str, Any] | None:
         """A web service as a tool; headers become variables."""
-        fields = Fields(form, path, self.report)
         name, host = str(fields.take("name", "")), str(fields.take("host", ""))
         if not (name and host):
-            self.report.lose(path, "an HTTP tool without a name or a host")
+            self.report.lose(fields.path, "an HTTP tool without a name or a host")
             return None
         port = f":{fields.take('port')}" if fields.take("port") else ""
         way = str(fields.take("path", "/"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
@@ -10,24 +9,13 @@ from urllib.parse import urlsplit
 
 from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import (
-    AgentToolConfig,
-    AnyToolConfig,
-    CodeToolConfig,
-    DockerExecutorConfig,
-    DockerJupyterExecutorConfig,
-    ExecutorConfig,
-    JupyterExecutorConfig,
     ListMemoryConfig,
-    LocalExecutorConfig,
     MemoryConfig,
     ModelContextConfig,
     OwnContextConfig,
-    OwnExecutorConfig,
     OwnMemoryConfig,
     StoreMemoryConfig,
-    TeamToolConfig,
     TokenLimitedContextConfig,
-    ToolConfig,
 )
 from gateway.config.agents import (
     AgentConfig,
@@ -42,15 +30,13 @@ from gateway.config.agents import (
     WebSurferConfig,
 )
 from gateway.config.conversable import ConversableTeam
-from gateway.config.http_tool import HttpConfig
 from gateway.config.problems import Problem
 from gateway.config.toml import KeyPath
-from gateway.factory.http_tools import http_refusal, make_http_tool
-from gateway.factory.parts import make_tool
+from gateway.factory.http_tools import http_refusal
 from gateway.references.lookup import Lookup, check_name
+from teams.kinds import ImportPath, Named, Part, Reaches, Tool, Use, tables_in, uses_of
 
 A_SPEAKER = "somebody who speaks in this team"
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +112,7 @@ class AgentChecker:
     def _code(self, path: KeyPath, agent: CodeExecutorConfig) -> Iterator[Problem]:
         yield from self._lookup.model((*path, "model"), agent.model or "")
         yield from self._lookup.function((*path, "approval_func"), agent.approval_func)
-        yield from self.executor((*path, "executor"), agent.executor)
+        yield from self.part((*path, "executor"), "", agent.executor)
         yield from self._speakers((*path, "sources"), agent.sources or ())
         yield from self.context((*path, "model_context"), agent.model_context)
 
@@ -144,44 +130,38 @@ class AgentChecker:
             case _:
                 pass
 
-    def tool(self, path: KeyPath, name: str, tool: AnyToolConfig) -> Iterator[Problem]:
-        """Mistakes of a tool of the agent `name`."""
-        match tool:
-            case ToolConfig():
-                try:
-                    _ = make_tool(tool, self._lookup.imports).schema  # made when asked for
-                except (ValueError, TypeError) as error:  # also of functions that fit no schema
-                    yield Problem(path=path, text=str(error))
-            case AgentToolConfig():
-                others = [each for each in self._roster.agents if each != name]
-                if tool.agent != name:  # that is a cycle
-                    yield from check_name(path, tool.agent, others, "another agent of this team")
-            case TeamToolConfig():
-                yield from self._team_tool(path, tool)
-            case CodeToolConfig():
-                yield from self.executor((*path, "executor"), tool.executor)
-            case HttpConfig():
-                yield from self._http(path, tool)
-            case _:
-                assert_never(tool)
+    def part(self, path: KeyPath, name: str, part: Part) -> Iterator[Problem]:
+        """Mistakes of a part of the agent `name`, and of those inside it."""
+        for use in uses_of(part, path):
+            yield from self._use(name, use)
+        for place, table in tables_in(part, path):
+            if isinstance(table, Part):
+                for key, text in table.mistakes(self._lookup.imports.load):
+                    yield Problem(path=(*place, *key), text=text)
+        for use in uses_of(part, path):
+            if use.meaning == Named("teams") and isinstance(use.by, Tool):
+                yield from self._team_tool(use.place, use.by, use.value)
 
-    def executor(self, path: KeyPath, executor: ExecutorConfig) -> Iterator[Problem]:
-        """Mistakes of a code executor."""
-        match executor:
-            case OwnExecutorConfig():
-                yield from self._lookup.function((*path, "path"), executor.path)
-            case DockerExecutorConfig():
-                yield from self._functions(path, executor.functions)
-            case LocalExecutorConfig():
-                yield from self._functions(path, executor.functions)
-                folder = executor.virtual_env
-                if folder and not (folder / "pyvenv.cfg").is_file():
-                    text = f"found no pyvenv.cfg in {folder}, expected a virtual environment"
-                    yield Problem(path=(*path, "virtual_env"), text=text)
-            case JupyterExecutorConfig() | DockerJupyterExecutorConfig():
-                pass
+    def _use(self, name: str, use: Use) -> Iterator[Problem]:
+        """Mistakes of one setting that names something."""
+        lookup, place, value = self._lookup, use.place, use.value
+        match use.meaning:
+            case Named("models"):
+                yield from lookup.model(place, value)
+            case Named("teams"):
+                yield from lookup.team(place, value)
+            case Named("agents") if value != name:  # that is a cycle
+                others = [each for each in self._roster.agents if each != name]
+                yield from check_name(place, value, others, "another agent of this team")
+            case ImportPath():
+                yield from lookup.function(place, value)
+            case Reaches():
+                host, method = urlsplit(value).hostname or "", getattr(use.by, "method", "GET")
+                tool = getattr(use.by, "name", name)
+                if said := http_refusal(lookup.config.policies.http, tool, host, method):
+                    yield Problem(path=place, text=said)
             case _:
-                assert_never(executor)
+                pass
 
     def _assistant(self, path: KeyPath, name: str, agent: AssistantConfig) -> Iterator[Problem]:
         lookup = self._lookup
@@ -207,28 +187,15 @@ class AgentChecker:
     ) -> Iterator[Problem]:
         yield from self._lookup.model((*path, "model"), agent.model)
         for at, tool in enumerate(agent.tools):
-            yield from self.tool((*path, "tools", at), name, tool)
+            yield from self.part((*path, "tools", at), name, tool)
 
-    def _http(self, path: KeyPath, tool: HttpConfig) -> Iterator[Problem]:
-        policy, host = self._lookup.config.policies.http, tool.address.hostname or ""
-        if said := http_refusal(policy, tool.name, host, tool.method):
-            yield Problem(path=(*path, "http"), text=said)
-        try:
-            make_http_tool(tool)
-        except (ValueError, TypeError) as error:
-            yield Problem(path=path, text=str(error))
-
-    def _team_tool(self, path: KeyPath, tool: TeamToolConfig) -> Iterator[Problem]:
-        yield from self._lookup.team(path, tool.team)
-        name = tool.name or tool.team
-        if not _TOOL_NAME.fullmatch(name):
-            text = f"found {name!r}, expected a name of letters, digits, _ and - for the model"
-            yield Problem(path=(*path, "name"), text=text)
-        team = self._lookup.config.teams.get(tool.team)
+    def _team_tool(self, path: KeyPath, tool: Tool, name: str) -> Iterator[Problem]:
+        team = self._lookup.config.teams.get(name)
         if isinstance(team, ConversableTeam):
-            text = f"found {tool.team!r}, a chat of two agents, expected a team of another type"
+            text = f"found {name!r}, a chat of two agents, expected a team of another type"
             yield Problem(path=path, text=text)
-        if team and not tool.description and not getattr(team, "description", ""):
+        described = getattr(tool, "description", "") or getattr(team, "description", "")
+        if team and not described:
             text = "is missing: tell the model what the team is for, here or in the team's table"
             yield Problem(path=(*path, "description"), text=text)
 
@@ -240,7 +207,3 @@ class AgentChecker:
                 pass
             case _:
                 assert_never(memory)
-
-    def _functions(self, path: KeyPath, functions: Sequence[str]) -> Iterator[Problem]:
-        for at, function in enumerate(functions):
-            yield from self._lookup.function((*path, "functions", at), function)

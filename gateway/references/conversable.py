@@ -78,9 +78,9 @@ class ConversableChecker:
             Roster(agents=self._names, members=self._names, outside=(), speakers=self._names),
         )
         for at, tool in enumerate(agent.tools):
-            yield from parts.tool((*path, "tools", at), name, tool)
+            yield from parts.part((*path, "tools", at), name, tool)
         if agent.code_executor is not None:
-            yield from parts.executor((*path, "code_executor"), agent.code_executor)
+            yield from parts.part((*path, "code_executor"), name, agent.code_executor)
         for at, nested in enumerate(agent.nested):
             place: KeyPath = (*path, "nested", at)
             for n, trigger in enumerate(nested.trigger):

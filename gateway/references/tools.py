@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import assert_never
 
 from gateway.access.tool_policy import (
-    CODE_TOOL,
     CODE_TOOLS,
     MEMORY,
     argument_names,
@@ -15,13 +13,6 @@ from gateway.access.tool_policy import (
 )
 from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
-from gateway.config.agent_parts import (
-    AgentToolConfig,
-    AnyToolConfig,
-    CodeToolConfig,
-    TeamToolConfig,
-    ToolConfig,
-)
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
@@ -36,15 +27,15 @@ from gateway.config.agents import (
     behind_filters,
 )
 from gateway.config.conversable import ConversableConfig, ConversableTeam
-from gateway.config.http_tool import HttpConfig
 from gateway.config.nesting import servers_of
 from gateway.config.problems import Problem
 from gateway.config.root import Config
 from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.memory import FORGET, REMEMBER
-from gateway.factory.parts import make_handoff, make_tool
+from gateway.factory.parts import make_handoff
 from teams.code_executor import EXECUTE_CODE
+from teams.kinds import Tool
 
 FILE_TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))
 """Tools of each FileSurfer."""
@@ -109,7 +100,10 @@ def _tools_of_team(team: GroupTeam | ConversableTeam, imports: Imports) -> set[s
             known.add(MEMORY)
         if (tools := _tools(agent)) is None:
             return None
-        known |= _names(tools, imports) | _built_in(agent)
+        shown = [tool.shown(imports.load) for tool in tools]
+        if None in shown:
+            return None
+        known |= {each.name for each in shown if each} | _built_in(agent)
     return known
 
 
@@ -138,18 +132,10 @@ def _schemas(config: Config, imports: Imports) -> Iterator[tuple[str, Collection
     for team in config.teams.values():
         for agent in team.agents.values() if isinstance(team, GroupTeam | ConversableTeam) else ():
             for tool in _tools(agent) or ():
-                match tool:
-                    case HttpConfig():
-                        yield tool.name, tuple(tool.parameters.get("properties", ()))
-                    case ToolConfig():
-                        made = make_tool(tool, imports)
-                        known = argument_names(made.schema)
-                        if known is not None:
-                            yield made.name, known
-                    case AgentToolConfig() | TeamToolConfig():
-                        yield from ((name, ("task",)) for name in _names([tool], imports))
-                    case CodeToolConfig():
-                        yield CODE_TOOL, ("code",)
+                shown = tool.shown(imports.load)
+                known = shown and argument_names(shown.schema)
+                if shown and known is not None:
+                    yield shown.name, known
 
 
 def unknown_tool(tool: str, known: set[str]) -> str:
@@ -161,7 +147,7 @@ def unknown_tool(tool: str, known: set[str]) -> str:
     return f"found {tool!r}, expected a tool of the teams; {hint}"
 
 
-def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig] | None:
+def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[Tool] | None:
     """An agent's tools; None if only building it shows them all."""
     match agent:
         case AssistantConfig():
@@ -198,22 +184,3 @@ def _built_in(agent: AgentConfig | ConversableConfig) -> frozenset[str]:
             return MultimodalWebSurfer.TOOL_NAMES
         case _:
             return frozenset()
-
-
-def _names(tools: Iterable[AnyToolConfig], imports: Imports) -> set[str]:
-    names: set[str] = set()
-    for tool in tools:
-        match tool:
-            case ToolConfig():
-                names.add(make_tool(tool, imports).name)
-            case AgentToolConfig():
-                names.add(tool.agent)
-            case TeamToolConfig():
-                names.add(tool.name or tool.team)
-            case HttpConfig():
-                names.add(tool.name)
-            case CodeToolConfig():
-                names.add(CODE_TOOL)
-            case _:
-                assert_never(tool)
-    return names

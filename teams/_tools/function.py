@@ -36,6 +36,11 @@ class FunctionToolConfig(BaseModel, defer_build=True):
     has_cancellation_support: bool = False
 
 
+def set_traits(function: Callable[..., Any], traits: ToolTraits) -> None:
+    """Say what traits tools of the function have that are given no others."""
+    vars(function)["tool_traits"] = traits
+
+
 class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]):
     """A tool that calls a function.
 
@@ -58,11 +63,11 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
         global_imports: Sequence[Import] = (),
         strict: bool = False,
         *,
-        traits: ToolTraits = NO_TRAITS,
+        traits: ToolTraits | None = None,
     ) -> None:
         self._func = func
         self._global_imports = tuple(global_imports)
-        self.traits = traits
+        self.traits = traits or getattr(func, "tool_traits", NO_TRAITS)
         tool_name = name or function_name(func)
         self._signature = signature_of(tool_name, func)
         if description is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         Tool,
         ToolTraits,
     )
-    from teams._tools.function import FunctionTool
+    from teams._tools.function import FunctionTool, set_traits
     from teams._tools.result_size import fit_result, text_bytes
     from teams._tools.schema import ParametersSchema, ToolSchema
     from teams._tools.static_workbench import StaticStreamWorkbench, StaticWorkbench
@@ -51,6 +51,7 @@ __all__ = [
     "ToolTraits",
     "Workbench",
     "fit_result",
+    "set_traits",
     "text_bytes",
 ]
 
@@ -67,7 +68,7 @@ if not TYPE_CHECKING:
                 "Tool",
                 "ToolTraits",
             ),
-            "teams._tools.function": ("FunctionTool",),
+            "teams._tools.function": ("FunctionTool", "set_traits"),
             "teams._tools.result_size": ("fit_result", "text_bytes"),
             "teams._tools.schema": ("ParametersSchema", "ToolSchema"),
             "teams._tools.static_workbench": ("StaticStreamWorkbench", "StaticWorkbench"),

@@ -20,7 +20,8 @@ from gateway.config.descriptions import described_fields
 from gateway.config.powers import BUILT_IN, Power, powers_of
 from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.root import Config
-from gateway.config.table import ConfigPath, Section
+from gateway.config.setting_types import annotation_of
+from teams.kinds import ConfigPath, KindsOf, Section
 from teams.models.openai import OpenAIClientConfigurationConfigModel
 from tests.fakes.pty_process import PtyProcess
 
@@ -298,7 +299,11 @@ def test_a_models_name_leads_to_the_variables_that_the_client_knows():
 def fields(kind: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any, Any]]:
     """Every setting under this type: its path, its type, and its description."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated or origin in (Union, UnionType):
+    families = [each for each in (kind, *arguments) if isinstance(each, KindsOf)]
+    if families:
+        for table in families[0].members.values():
+            yield from fields(table, path)
+    elif origin is Annotated or origin in (Union, UnionType):
         for each in arguments[:1] if origin is Annotated else arguments:
             yield from fields(each, path)
     elif origin in (list, dict):
@@ -307,7 +312,7 @@ def fields(kind: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, A
         for name, field in described_fields(kind).items():
             at = (*path, field.alias or name)
             yield at, field, field.description or ""
-            yield from fields(field.annotation, at)
+            yield from fields(annotation_of(field), at)
 
 
 def nested(path: tuple[str | int, ...], value: Any) -> Any:

@@ -15,6 +15,7 @@ from teams._base.bounded.clients import http_client, tls
 from teams._base.bounded.encodings import decode_text
 from teams._base.bounded.gate import Bounds
 from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.tables import Method
 from teams._base.whole_text import whole_json
 from teams._components.component import Component
 from teams._components.json_schema import schema_to_pydantic_model
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 MAX_ANSWER = 1_000_000
 """Bytes of an answer, unpacked."""
 BOUNDS = Bounds(body=MAX_ANSWER, stream=MAX_ANSWER, error=None)
-
-Method = Literal["GET", "POST", "PUT", "DELETE", "PATCH"]
 
 _REPEATABLE: frozenset[str] = frozenset({"GET", "PUT", "DELETE"})
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.app.load import LoadedConfig, load_config
-from gateway.config.agent_parts import ToolConfig
 from gateway.config.agents import AssistantConfig
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
 from gateway.config.teams import ComponentTeam, RoundRobinTeam, SwarmTeam
+from teams.tools.kinds import FunctionToolKind
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -185,7 +185,7 @@ def test_a_team_is_written_with_every_parameter(tmp_path):
     first = team.agents["first"]
     assert isinstance(first, AssistantConfig)
     assert team.members == ["second", "first"]
-    assert [tool.path for tool in first.tools if isinstance(tool, ToolConfig)] == [
+    assert [tool.path for tool in first.tools if isinstance(tool, FunctionToolKind)] == [
         "parts:search",
         "parts:search",
     ]

@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 from gateway.config.descriptions import described_fields
-from gateway.config.table import Section
 from gateway.config.teams import RoundRobinTeam
+from teams.kinds import Section
 
 PROGRAM = """
 import linecache

@@ -10,13 +10,12 @@ import pytest
 from gateway.app.load import load_config
 from gateway.config.agent_parts import (
     BufferedContextConfig,
-    DockerExecutorConfig,
-    LocalExecutorConfig,
 )
 from gateway.config.agents import CodeExecutorConfig, MessageFilterConfig
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
 from gateway.config.teams import GraphTeam, MagenticOneTeam, RoundRobinTeam, SelectorTeam
+from teams.code_executors.kinds import DockerKind, LocalKind
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -124,8 +123,8 @@ def test_code_runs_in_a_container_unless_it_is_said_otherwise(tmp_path):
     a, b = team.agents["a"], team.agents["b"]
     assert isinstance(a, CodeExecutorConfig)
     assert isinstance(b, CodeExecutorConfig)
-    assert isinstance(a.executor, DockerExecutorConfig)
-    assert isinstance(b.executor, LocalExecutorConfig)
+    assert isinstance(a.executor, DockerKind)
+    assert isinstance(b.executor, LocalKind)
     assert b.executor.work_dir == tmp_path / "code"
 
 

@@ -12,8 +12,8 @@ from gateway.app.load import load_config
 from gateway.config.policies import DiffArguments, ToolCase, ToolPolicy
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
-from gateway.config.table import Section
 from teams import conditions
+from teams.kinds import Section
 from tests.gateway.config.test_broken import TOOLS
 from tests.gateway.journeys.test_docs import add_tables
 
@@ -37,15 +37,15 @@ OUTSIDE = {
     "AllowedVariable": ("env", "server"),
     "CodeExecutorConfig": ("supported_languages",),
     "ComponentTeam": ("tool_overrides", "trusted_modules"),
-    "DockerExecutorConfig": (
+    "DockerKind": (
         *("image", "init_command", "extra_volumes", "extra_hosts", "device_requests"),
         *("network_mode", "user", "mem_limit"),
     ),
-    "DockerJupyterExecutorConfig": ("image", "mem_limit"),
+    "DockerJupyterKind": ("image", "mem_limit"),
     "EmbeddingsConfig": ("model", "base_url"),
     "FactoryTeam": ("options",),
     "HealthConfig": ("host", "hosts"),
-    "HttpConfig": ("http", "headers"),
+    "HttpToolKind": ("http", "headers"),
     "HttpPolicy": ("hosts", "private_hosts"),
     "InitialMessage": ("source",),
     "KnowledgeConfig": ("files", "addresses"),
@@ -69,7 +69,7 @@ OWN = {
     "FactoryTeam": ("description",),
     "GraphEdge": ("condition", "activation_group"),
     "HandoffConfig": ("name", "description", "message"),
-    "HttpConfig": ("name", "description", "parameters"),
+    "HttpToolKind": ("name", "description", "parameters"),
     "InitialMessage": ("content",),
     "ListMemoryConfig": ("name",),
     "MagenticOneTeam": ("final_answer_prompt",),
@@ -79,9 +79,9 @@ OWN = {
     "SelectorTeam": ("selector_prompt",),
     "SocietyOfMindConfig": ("instruction", "response_prompt"),
     "StoreConfig": ("name", "schema_"),
-    "TeamToolConfig": ("name", "description"),
+    "TeamToolKind": ("name", "description"),
     "TerminalConfig": ("name", "theme"),
-    "ToolConfig": ("name", "description"),
+    "FunctionToolKind": ("name", "description"),
     "TracingConfig": ("service_name",),
 }
 """Texts, and names that a setting gives."""

@@ -10,18 +10,13 @@ from typing import Any
 import pytest
 
 from gateway.base.imports import Imports
-from gateway.config.agent_parts import (
-    DockerExecutorConfig,
-    DockerJupyterExecutorConfig,
-    JupyterExecutorConfig,
-    LocalExecutorConfig,
-)
 from gateway.config.root import Config
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.parts import PartFactory
 from teams.code_executor import CodeBlock
 from teams.code_executors.jupyter import JupyterCodeExecutor
+from teams.code_executors.kinds import DockerJupyterKind, DockerKind, JupyterKind, LocalKind
 from teams.core import CancellationToken
 from tests.fakes.docker_engine import Engine, docker_engine
 from tests.fakes.jupyter_server import jupyter_server
@@ -45,7 +40,7 @@ def parts(folder: Path) -> PartFactory:
 
 
 async def test_a_container_of_the_gateway_is_bounded_in_every_way(engine, tmp_path):
-    async with parts(tmp_path).executor(DockerExecutorConfig(type="docker")):
+    async with await DockerKind(type="docker").build(parts(tmp_path)):
         pass
     host = engine.host
     assert host["ReadonlyRootfs"] is True
@@ -56,8 +51,8 @@ async def test_a_container_of_the_gateway_is_bounded_in_every_way(engine, tmp_pa
 
 
 async def test_the_bounds_of_a_container_can_be_set(engine, tmp_path):
-    config = DockerExecutorConfig(type="docker", cpus=2.5, read_only=False)
-    async with parts(tmp_path).executor(config):
+    config = DockerKind(type="docker", cpus=2.5, read_only=False)
+    async with await config.build(parts(tmp_path)):
         pass
     host = engine.host
     assert host["NanoCpus"] == 2_500_000_000
@@ -66,7 +61,7 @@ async def test_the_bounds_of_a_container_can_be_set(engine, tmp_path):
 
 
 async def test_a_thread_that_fills_its_work_folder_is_told(tmp_path):
-    executor = parts(tmp_path).executor(LocalExecutorConfig(type="local"))
+    executor = await LocalKind(type="local").build(parts(tmp_path))
     block = CodeBlock(code="open('big', 'wb').write(bytes(600_000))", language="python")
     result = await executor.execute_code_blocks([block], CancellationToken())
     assert result.exit_code == 122
@@ -74,7 +69,7 @@ async def test_a_thread_that_fills_its_work_folder_is_told(tmp_path):
 
 
 async def test_a_notebook_s_kernel_has_the_thread_s_folder_and_its_bound(tmp_path):
-    executor = parts(tmp_path).executor(JupyterExecutorConfig(type="jupyter", timeout=30))
+    executor = await JupyterKind(type="jupyter", timeout=30).build(parts(tmp_path))
     assert isinstance(executor, JupyterCodeExecutor)
     assert (executor.output_dir, executor.timeout) == (tmp_path, 30)
     assert executor.dump_component().config["work_mb"] == 0.5
@@ -85,10 +80,10 @@ async def test_a_notebook_in_a_container_is_bounded_and_has_the_thread_s_folder(
     async with jupyter_server() as server:
         engine.images.add("my/notebook:1")
         engine.ports = {"8888/tcp": [{"HostPort": str(server.port)}]}
-        config = DockerJupyterExecutorConfig(
+        config = DockerJupyterKind(
             type="docker_jupyter", image="my/notebook:1", cpus=0.5, output_dir=tmp_path / "out"
         )
-        executor = parts(tmp_path).executor(config)
+        executor = await config.build(parts(tmp_path))
         starting = asyncio.ensure_future(executor.start())
         while not engine.created:  # noqa: ASYNC110 (another thread's doing)
             await asyncio.sleep(0)

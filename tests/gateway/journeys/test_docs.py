@@ -11,7 +11,8 @@ import pytest
 from gateway.app.load import load_config
 from gateway.base.exit_codes import ExitCode
 from gateway.config.root import Config
-from gateway.config.table import Section
+from gateway.config.setting_types import annotation_of
+from teams.kinds import KindsOf, Section
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -37,10 +38,12 @@ def test_the_reference_and_the_help_texts_are_up_to_date():
 
 def add_tables(kind: Any, found: set[type[Section]]) -> None:
     """Add the tables in a setting of this type."""
-    inner = get_args(kind)
+    inner = [each for each in get_args(kind) if isinstance(each, KindsOf)] or get_args(kind)
+    if isinstance(kind, KindsOf):
+        inner = kind.members.values()
     if isinstance(kind, type) and issubclass(kind, Section) and kind not in found:
         found.add(kind)
-        inner = [field.annotation for field in kind.model_fields.values()]
+        inner = [annotation_of(field) for field in kind.model_fields.values()]
     for each in inner:
         add_tables(each, found)
 

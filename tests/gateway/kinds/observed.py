@@ -129,8 +129,8 @@ async def _team(loaded: LoadedConfig, name: str) -> dict[str, Any]:
     component = json.loads(dump.text)
     try:
         imported = import_teams(component, tools_module="tools")
-        tables: Any = toml_text(imported.tables)
-        report = [imported.report.lost, imported.report.todo]
+        tables: Any = tomllib.loads(toml_text(imported.tables))
+        report = [sorted(imported.report.lost), sorted(imported.report.todo)]
     except ValueError as error:
         tables, report = str(error), []
     try:
@@ -168,7 +168,7 @@ def kept(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def record() -> None:
+async def record() -> list[dict[str, Any]]:
     """Keep what every config does now; in full where the argument says."""
     os.environ |= VARIABLES
     whole: list[dict[str, Any]] = []
@@ -177,8 +177,8 @@ async def record() -> None:
             whole.append({"config": text, "does": await observe(text, Path(folder))})
     short = [{"config": each["config"], "does": kept(each["does"])} for each in whole]
     BEFORE.write_text(json.dumps(short, indent=0) + "\n")
-    Path(sys.argv[1]).write_text(json.dumps(whole))
+    return whole
 
 
 if __name__ == "__main__":
-    asyncio.run(record())
+    Path(sys.argv[1]).write_text(json.dumps(asyncio.run(record())))

@@ -1,31 +1,36 @@
-"""A web service as a tool."""
+"""A web service as a tool of config.toml."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
+from typing_extensions import override
 
-from gateway.config.table import Section, setting_error
+from teams._base.kinds import Kind, Load, Maker, Place, Reaches, Shown, Tool
+from teams._base.tables import Method, Secret, setting_error
 
-Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE", "PATCH"]
-Secret = Annotated[SecretStr, Field()]
-"""The value of a table whose names are free."""
+if TYPE_CHECKING:
+    from teams.tools.http._tool import HttpTool
 
 _PLACE = re.compile(r"\{([^{}/]+)\}")
 _PORTS = {"http": 80, "https": 443}
 
 
-class HttpConfig(Section):
+class HttpToolKind(Tool):
     """A web service as a tool.
 
     A call is one request to it. The answer is the result, also one with an error status. Redirects
     are followed on the same server alone.
     """
 
-    http: str
+    kind: ClassVar = Kind("tool", "http", "teams.tools.http:HttpTool", slow="httpx")
+
+    http: Annotated[str, Reaches()]
     """Address of the service, such as "https://api.example.com/books/{id}".
 
     Arguments in braces stand in its path, quoted. The others are the query of a GET or DELETE, and
@@ -88,3 +93,39 @@ class HttpConfig(Section):
                 said = f"found {{{name}}}, which is not among the properties of `parameters`"
                 raise setting_error("http", said, given=("parameters",))
         return self
+
+    def made(self) -> HttpTool:
+        """A tool for the service. Raises ValueError for what makes no request."""
+        from teams.tools.http._tool import HttpTool  # few need it
+
+        made = HttpTool(
+            self.name,
+            self.address.hostname or "",
+            self.port,
+            {"type": "object", **self.parameters},
+            headers={name: secret.get_secret_value() for name, secret in self.headers.items()},
+            description=self.description,
+            path=self.path,
+            scheme="https" if self.address.scheme == "https" else "http",
+            method=self.method,
+            return_type=self.return_type,
+            timeout=self.timeout,
+        )
+        # The operator has written the whole request.
+        made.traits = replace(made.traits, read_only=self.method == "GET")
+        return made
+
+    @override
+    async def build(self, maker: Maker) -> HttpTool:
+        return self.made()
+
+    @override
+    def shown(self, load: Load) -> Shown:
+        return Shown.taking(self.name, *self.parameters.get("properties", ()))
+
+    @override
+    def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
+        try:
+            self.made()
+        except (ValueError, TypeError) as error:
+            yield (), str(error)

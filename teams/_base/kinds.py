@@ -1,0 +1,399 @@
+"""Kinds of tools, agents and other parts: one declaration each, beside its class.
+
+A kind is a table of config.toml (a `Section`) with a `Kind` in it. Its annotations say what its
+settings mean, and everything else follows from them: the check of names, what is built, and what
+`parley teams import` makes of a component file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeAlias,
+    cast,
+    get_args,
+)
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo
+from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
+from typing_extensions import override
+
+from teams._base.kind_names import KINDS
+from teams._base.tables import Section, setting_error
+
+Place: TypeAlias = tuple[str | int, ...]
+Family: TypeAlias = Literal["tool", "executor"]
+Load: TypeAlias = Callable[[str], Any]
+"""What follows an import path. Raises ValueError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of part: its family, its name in config.toml, and its class."""
+
+    family: Family
+    name: str
+    """The text of `type`, or the key that tells it."""
+
+    made_by: str
+    """Import path of its class; of the base class for parts of somebody's own."""
+
+    unread: tuple[str, ...] = ()
+    """Fields of a component file that config.toml has no setting for, and needs none."""
+
+    slow: str = ""
+    """Module that its first use imports, which takes time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a setting means; a value of None or "" means nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Meaning):
+    """A name of something else in the config."""
+
+    table: Literal["models", "teams", "agents", "knowledge", "speakers"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPath(Meaning):
+    """An import path of somebody's function or class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reaches(Meaning):
+    """An address that it reaches, which [policies.http] has to allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class InThread(Meaning):
+    """A folder; the thread's own if not given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Meaning):
+    """The argument for a setting, where that has another name; with None there is none."""
+
+    argument: str | None
+
+
+class Maker(Protocol):
+    """What makes the parts of one thread's team."""
+
+    folder: Path | None
+    """Where code runs that has no other place; None for a temporary one."""
+
+    work_mb: float
+    """Megabytes that it may have."""
+
+    def load(self, path: str) -> Any:
+        """Follow an import path. Raises ValueError."""
+        ...
+
+    def function(self, path: str) -> Any:
+        """Follow an import path to a function or class. Raises ValueError."""
+        ...
+
+    def client(self, name: str) -> Any:
+        """The model client of this name."""
+        ...
+
+    async def agent(self, name: str) -> Any:
+        """A new agent of this team."""
+        ...
+
+    async def team(self, name: str) -> Any:
+        """Another team of the config."""
+        ...
+
+
+class Part(Section):
+    """A table that stands for a part."""
+
+    kind: ClassVar[Kind]
+
+    async def build(self, maker: Maker) -> Any:
+        """Make the part. Raises what its class raises."""
+        return maker.load(self.kind.made_by)(**await self.arguments(maker))
+
+    def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
+        """What is wrong with it beyond its names."""
+        yield from ()
+
+    async def arguments(self, maker: Maker) -> dict[str, Any]:
+        """The arguments of its class, without those that are not set."""
+        given: dict[str, Any] = {}
+        for name in type(self).model_fields:
+            meanings, value = meanings_of(type(self))[name], getattr(self, name)
+            argument = argument_of(name, meanings)
+            if InThread() in meanings:
+                value = value or maker.folder
+            if argument and value is not None:
+                given[argument] = await _argument(value, meanings, maker)
+        return given
+
+
+class OwnPart(Part):
+    """A table that names somebody's own class."""
+
+    path: Annotated[str, ImportPath()]
+    """Import path of its class, or of a function that returns one; called once per thread."""
+
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Its arguments."""
+
+    @override
+    async def build(self, maker: Maker) -> Any:
+        made = maker.function(self.path)(**self.options)
+        expected = maker.load(self.kind.made_by)
+        if inspect.isawaitable(made) or not isinstance(made, expected):
+            found = type(made).__name__
+            raise ValueError(f"{self.path!r} returned a {found}, expected a {expected.__name__}")
+        return made
+
+
+class Shown(NamedTuple):
+    """A tool's name and schema for the model."""
+
+    name: str
+    schema: Mapping[str, object]
+
+    @classmethod
+    def taking(cls, name: str, *arguments: str) -> Self:
+        """A tool with these arguments."""
+        return cls(name, {"parameters": {"properties": dict.fromkeys(arguments)}})
+
+
+class Tool(Part):
+    """A table of `tools`."""
+
+    def shown(self, load: Load) -> Shown | None:
+        """What the model sees of it; None if only building tells."""
+        return None
+
+
+def argument_of(name: str, meanings: tuple[Meaning, ...]) -> str | None:
+    """The class's argument for a setting; None if it has none."""
+    own = None if name == "type" else name
+    return next((each.argument for each in meanings if isinstance(each, Given)), own)
+
+
+async def _argument(value: Any, meanings: tuple[Meaning, ...], maker: Maker) -> Any:
+    made: Any = value
+    match value:
+        case Part():
+            made = await value.build(maker)
+        case list():
+            items = cast("list[Any]", value)
+            made = [await _argument(each, meanings, maker) for each in items]
+        case str() if Named("models") in meanings:
+            made = maker.client(value)
+        case str() if Named("teams") in meanings:
+            made = await maker.team(value)
+        case str() if Named("agents") in meanings:
+            made = await maker.agent(value)
+        case str() if ImportPath() in meanings:
+            made = maker.function(value)
+        case _:
+            pass
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A setting with a meaning, and its place."""
+
+    place: Place
+    value: str
+    meaning: Meaning
+    by: Section
+    """The table that has it."""
+
+
+def uses_of(table: Section, place: Place = ()) -> Iterator[Use]:
+    """The settings with a meaning, in the tables inside, too.
+
+    What an item of a list names itself is told of the whole item.
+    """
+    for where, each in tables_in(table, place):
+        is_item = bool(where) and isinstance(where[-1], int)
+        for name, meanings in meanings_of(type(each)).items():
+            for at, value in _leaves(getattr(each, name), (*where, name)):
+                for meaning in meanings if isinstance(value, str) and value else ():
+                    shown = where if is_item and not isinstance(meaning, Reaches) else at
+                    yield Use(shown, cast("str", value), meaning, each)
+
+
+def tables_in(value: object, place: Place = ()) -> Iterator[tuple[Place, Section]]:
+    """The tables in a value with their places, outer ones first."""
+    for at, each in _leaves(value, place):
+        if isinstance(each, Section):
+            yield at, each
+            for name, inner in each:
+                yield from tables_in(inner, (*at, name))
+
+
+def _leaves(value: object, place: Place) -> Iterator[tuple[Place, object]]:
+    match value:
+        case list():
+            for at, each in enumerate(cast("list[object]", value)):
+                yield from _leaves(each, (*place, at))
+        case dict():
+            for key, each in cast("dict[str, object]", value).items():
+                yield from _leaves(each, (*place, key))
+        case _:
+            yield place, value
+
+
+def family_of(table: type[Section], setting: str) -> Family | None:
+    """The family of the tables that a setting takes."""
+    found = table.model_fields[setting].metadata
+    return next((each.family for each in found if isinstance(each, KindsOf)), None)
+
+
+def needs_part(table: type[Section], setting: str) -> bool:
+    """True for a setting whose argument is something that is made."""
+    named = any(isinstance(each, Named) for each in meanings_of(table)[setting])
+    return named or family_of(table, setting) is not None
+
+
+@cache
+def meanings_of(table: type[Section]) -> Mapping[str, tuple[Meaning, ...]]:
+    """What each setting of the table means."""
+    found = {
+        name: (*field.metadata, *_annotations(field.annotation))
+        for name, field in table.model_fields.items()
+    }
+    return {
+        name: tuple(each for each in given if isinstance(each, Meaning))
+        for name, given in found.items()
+    }
+
+
+def _annotations(kind: Any) -> Iterator[Any]:
+    yield from getattr(kind, "__metadata__", ())
+    for each in get_args(kind):
+        yield from _annotations(each)
+
+
+@dataclass(frozen=True, slots=True)
+class KindsOf:
+    """The annotation of a setting that takes a table of any kind of a family.
+
+    `otherwise` is the kind of a table that does not say its own; with `only`, no others are taken.
+    """
+
+    family: Family
+    otherwise: str = ""
+    only: tuple[str, ...] = ()
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
+        return core_schema.with_info_plain_validator_function(self._checked)
+
+    @property
+    def members(self) -> Mapping[str, type[Part]]:
+        """The tables by type or key; each is imported when it is taken."""
+        names = KINDS[self.family]
+        return _Members({name: names[name].path for name in self.only or names})
+
+    def table(self, **settings: Any) -> Any:
+        """A table of the family with these settings."""
+        tag = self.tag(settings)
+        return _validator(tag, self.members[tag]).validate_python(settings)
+
+    def tag(self, value: object) -> str:
+        """The type or key that tells the table's kind, or ""."""
+        if not isinstance(value, Mapping):
+            return ""
+        table = cast("Mapping[str, object]", value)
+        for name, declared in KINDS[self.family].items():
+            if declared.by_key and name in table and name in self.members:
+                return name
+        found = table.get("type", self.otherwise)
+        return found if isinstance(found, str) else ""
+
+    def _checked(self, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, BaseModel):
+            return value
+        if not (tag := self.tag(value)):
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": "type"})
+        if ":" in tag:
+            load = cast("Mapping[str, Load]", info.context or {}).get("load")
+            if load is None:
+                return _Untold.model_validate(value)
+            self._load(tag, load)
+        elif tag not in KINDS[self.family]:
+            known = {"discriminator": "type", "tag": tag, "expected_tags": ""}
+            raise PydanticKnownError("union_tag_invalid", known)
+        validator = _validator(tag, self.members[tag])
+        if info.mode == "python":
+            return validator.validate_python(value, context=info.context)
+        # As strict as all of the file.
+        return validator.validate_json(json.dumps(value), strict=True, context=info.context)
+
+    def _load(self, path: str, load: Load) -> None:
+        """Import a kind of somebody's own, from the config's folder, too."""
+        try:
+            found = load(path)
+        except ValueError as error:
+            raise setting_error("type", str(error)) from error
+        kind = getattr(found, "kind", None)
+        if not isinstance(kind, Kind) or kind.family != self.family:
+            said = f"found {path!r}, expected a kind of {self.family} that it declares"
+            raise setting_error("type", said)
+
+
+class _Untold(Part):
+    """A table of somebody's own kind, for who runs no code of theirs."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _Members(Mapping[str, type[Part]]):
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self._paths = paths
+
+    @override
+    def __getitem__(self, name: str) -> type[Part]:
+        return _declared(name if ":" in name else self._paths[name])
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+@cache
+def _declared(path: str) -> type[Part]:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def _validator(tag: str, table: type[Section]) -> SchemaValidator:
+    """A validator whose mistakes stand under the tag, as those of a union's member."""
+    schema = table.__pydantic_core_schema__
+    choice = core_schema.tagged_union_schema({tag: schema}, discriminator=lambda _: tag)
+    return SchemaValidator(choice)
+
+
+Model = Annotated[str, Named("models"), Given("model_client")]
+"""Name of a model in [models]; the default one if empty."""

@@ -1,0 +1,51 @@
+"""Kinds as their modules declare them, against the table of names that finds them."""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from teams.kinds import KINDS, KindsOf, OwnPart, Part
+
+ROOT = Path(__file__).parents[3]
+
+
+def declared() -> set[str]:
+    """Import paths of the classes with a `kind` in `teams` and `gateway`."""
+    found: set[str] = set()
+    for path in [*(ROOT / "teams").rglob("*.py"), *(ROOT / "gateway").rglob("*.py")]:
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if (text := path.read_text()) and "kind: ClassVar = Kind(" in text:
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ClassDef) and "kind: ClassVar = Kind(" in "".join(
+                    ast.unparse(each) for each in node.body
+                ):
+                    found.add(f"{module}:{node.name}")
+    return found
+
+
+def test_every_declaration_has_a_line_in_the_table_of_names():
+    assert {line.path for family in KINDS.values() for line in family.values()} == declared()
+
+
+@pytest.mark.parametrize("family", KINDS)
+def test_a_line_says_what_the_declaration_says(family):
+    for name, line in KINDS[family].items():
+        table = KindsOf(family).members[name]
+        assert issubclass(table, Part)
+        assert (table.kind.family, table.kind.name) == (family, name)
+        assert table.kind.made_by.endswith(f":{line.makes}")
+        if line.by_key:
+            assert name in table.model_fields
+        else:
+            assert get_args(table.model_fields["type"].annotation) == (name,)
+        module, _, cls = table.kind.made_by.partition(":")
+        assert hasattr(import_module(module), cls)
+        assert issubclass(table, OwnPart) == (name == "path" and family != "tool")
+
+
+def test_a_table_that_is_none_of_its_family_is_refused():
+    with pytest.raises(KeyError):
+        KindsOf("tool").table(type="nothing")
