@@ -1,5 +1,6 @@
-"""Kinds of tools and other parts of teams, as their modules declare them."""
+"""Kinds of tools and other parts, declared by their modules."""
 
+from teams._base.kind_family import KindsOf, family_of, needs_part
 from teams._base.kind_names import KINDS
 from teams._base.kinds import (
     Family,
@@ -7,7 +8,6 @@ from teams._base.kinds import (
     ImportPath,
     InThread,
     Kind,
-    KindsOf,
     Maker,
     Meaning,
     Named,
@@ -18,9 +18,7 @@ from teams._base.kinds import (
     Tool,
     Use,
     argument_of,
-    family_of,
     meanings_of,
-    needs_part,
     tables_in,
     uses_of,
 )

@@ -96,7 +96,7 @@ def _child(kind: Any, part: str | int) -> Any:
 
 
 def annotation_of(field: FieldInfo) -> Any:
-    """The type of a setting, or the family of kinds that it takes one of."""
+    """The type of a setting, or its family of kinds."""
     return next((each for each in field.metadata if isinstance(each, KindsOf)), field.annotation)
 
 

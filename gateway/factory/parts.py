@@ -72,7 +72,7 @@ class PartFactory:
         self.knowledge_bases = knowledge
 
     def load(self, path: str) -> Any:
-        """What the import path leads to. Raises ImportPathError."""
+        """The object at the path. Raises ImportPathError."""
         return self._imports.load(path)
 
     def function(self, path: str) -> Any:

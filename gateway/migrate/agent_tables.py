@@ -162,7 +162,7 @@ class AgentTables(ABC):
         return [tool for tool in made if tool], servers
 
     def part(self, family: Family, form: Form | None, path: str, agents: Tables) -> Table | None:
-        """The table of a part; None if no kind of the family makes it."""
+        """The table of a part; None if no kind makes it."""
         if form is None:
             return None
         named = KINDS[family]
@@ -183,7 +183,7 @@ class AgentTables(ABC):
     def _filled(
         self, table: Table, kind: type[Part], fields: Fields, agents: Tables
     ) -> Table | None:
-        """The table with the component's fields; None without a part that it needs."""
+        """The table with its fields; None if a needed one lacks."""
         for setting, meanings in meanings_of(kind).items():
             argument = argument_of(setting, meanings)
             if argument is None or ImportPath() in meanings:

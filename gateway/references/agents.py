@@ -131,7 +131,7 @@ class AgentChecker:
                 pass
 
     def part(self, path: KeyPath, name: str, part: Part) -> Iterator[Problem]:
-        """Mistakes of a part of the agent `name`, and of those inside it."""
+        """Mistakes of a part of the agent `name`, at any depth."""
         for use in uses_of(part, path):
             yield from self._use(name, use)
         for place, table in tables_in(part, path):

@@ -1,14 +1,18 @@
-"""The kinds of `teams`, by family and by the name that config.toml has for them."""
+"""The names of kinds, by family."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class Declared(NamedTuple):
-    """The place of a kind's declaration, and the name of the class that it makes."""
+    """A kind's declaration, and the class that it makes."""
 
     path: str
+    """Import path of its table."""
+
     makes: str
+    """Name of the class."""
+
     by_key: bool = False
     """True if a key of this name tells it, and no `type`."""
 

@@ -1,4 +1,4 @@
-"""Kinds of tools, agents and other parts: one declaration each, beside its class.
+"""Kinds of tools, agents and other parts, each declared once.
 
 A kind is a table of config.toml (a `Section`) with a `Kind` in it. Its annotations say what its
 settings mean, and everything else follows from them: the check of names, what is built, and what
@@ -8,11 +8,9 @@ settings mean, and everything else follows from them: the check of names, what i
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import (
     Annotated,
@@ -27,22 +25,20 @@ from typing import (
     get_args,
 )
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo
-from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
+from pydantic import Field
 from typing_extensions import override
 
-from teams._base.kind_names import KINDS
-from teams._base.tables import Section, setting_error
+from teams._base.tables import Section
 
 Place: TypeAlias = tuple[str | int, ...]
 Family: TypeAlias = Literal["tool", "executor"]
 Load: TypeAlias = Callable[[str], Any]
-"""What follows an import path. Raises ValueError."""
+"""A follower of import paths. Raises ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of part: its family, its name in config.toml, and its class."""
+    """A kind of part: its family, its name and its class."""
 
     family: Family
     name: str
@@ -60,7 +56,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a setting means; a value of None or "" means nothing."""
+    """A meaning of a setting; None and "" mean nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +83,13 @@ class InThread(Meaning):
 
 @dataclass(frozen=True, slots=True)
 class Given(Meaning):
-    """The argument for a setting, where that has another name; with None there is none."""
+    """Another name of the setting's argument; None for no argument."""
 
     argument: str | None
 
 
 class Maker(Protocol):
-    """What makes the parts of one thread's team."""
+    """Maker of the parts of one thread's team."""
 
     folder: Path | None
     """Where code runs that has no other place; None for a temporary one."""
@@ -132,11 +128,11 @@ class Part(Section):
         return maker.load(self.kind.made_by)(**await self.arguments(maker))
 
     def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
-        """What is wrong with it beyond its names."""
+        """Check what its names don't tell."""
         yield from ()
 
     async def arguments(self, maker: Maker) -> dict[str, Any]:
-        """The arguments of its class, without those that are not set."""
+        """The arguments of its class."""
         given: dict[str, Any] = {}
         for name in type(self).model_fields:
             meanings, value = meanings_of(type(self))[name], getattr(self, name)
@@ -183,7 +179,7 @@ class Tool(Part):
     """A table of `tools`."""
 
     def shown(self, load: Load) -> Shown | None:
-        """What the model sees of it; None if only building tells."""
+        """Tell what the model sees; None if only building tells."""
         return None
 
 
@@ -260,21 +256,9 @@ def _leaves(value: object, place: Place) -> Iterator[tuple[Place, object]]:
             yield place, value
 
 
-def family_of(table: type[Section], setting: str) -> Family | None:
-    """The family of the tables that a setting takes."""
-    found = table.model_fields[setting].metadata
-    return next((each.family for each in found if isinstance(each, KindsOf)), None)
-
-
-def needs_part(table: type[Section], setting: str) -> bool:
-    """True for a setting whose argument is something that is made."""
-    named = any(isinstance(each, Named) for each in meanings_of(table)[setting])
-    return named or family_of(table, setting) is not None
-
-
 @cache
 def meanings_of(table: type[Section]) -> Mapping[str, tuple[Meaning, ...]]:
-    """What each setting of the table means."""
+    """The meanings of a table's settings."""
     found = {
         name: (*field.metadata, *_annotations(field.annotation))
         for name, field in table.model_fields.items()
@@ -289,110 +273,6 @@ def _annotations(kind: Any) -> Iterator[Any]:
     yield from getattr(kind, "__metadata__", ())
     for each in get_args(kind):
         yield from _annotations(each)
-
-
-@dataclass(frozen=True, slots=True)
-class KindsOf:
-    """The annotation of a setting that takes a table of any kind of a family.
-
-    `otherwise` is the kind of a table that does not say its own; with `only`, no others are taken.
-    """
-
-    family: Family
-    otherwise: str = ""
-    only: tuple[str, ...] = ()
-
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
-        return core_schema.with_info_plain_validator_function(self._checked)
-
-    @property
-    def members(self) -> Mapping[str, type[Part]]:
-        """The tables by type or key; each is imported when it is taken."""
-        names = KINDS[self.family]
-        return _Members({name: names[name].path for name in self.only or names})
-
-    def table(self, **settings: Any) -> Any:
-        """A table of the family with these settings."""
-        tag = self.tag(settings)
-        return _validator(tag, self.members[tag]).validate_python(settings)
-
-    def tag(self, value: object) -> str:
-        """The type or key that tells the table's kind, or ""."""
-        if not isinstance(value, Mapping):
-            return ""
-        table = cast("Mapping[str, object]", value)
-        for name, declared in KINDS[self.family].items():
-            if declared.by_key and name in table and name in self.members:
-                return name
-        found = table.get("type", self.otherwise)
-        return found if isinstance(found, str) else ""
-
-    def _checked(self, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, BaseModel):
-            return value
-        if not (tag := self.tag(value)):
-            raise PydanticKnownError("union_tag_not_found", {"discriminator": "type"})
-        if ":" in tag:
-            load = cast("Mapping[str, Load]", info.context or {}).get("load")
-            if load is None:
-                return _Untold.model_validate(value)
-            self._load(tag, load)
-        elif tag not in KINDS[self.family]:
-            known = {"discriminator": "type", "tag": tag, "expected_tags": ""}
-            raise PydanticKnownError("union_tag_invalid", known)
-        validator = _validator(tag, self.members[tag])
-        if info.mode == "python":
-            return validator.validate_python(value, context=info.context)
-        # As strict as all of the file.
-        return validator.validate_json(json.dumps(value), strict=True, context=info.context)
-
-    def _load(self, path: str, load: Load) -> None:
-        """Import a kind of somebody's own, from the config's folder, too."""
-        try:
-            found = load(path)
-        except ValueError as error:
-            raise setting_error("type", str(error)) from error
-        kind = getattr(found, "kind", None)
-        if not isinstance(kind, Kind) or kind.family != self.family:
-            said = f"found {path!r}, expected a kind of {self.family} that it declares"
-            raise setting_error("type", said)
-
-
-class _Untold(Part):
-    """A table of somebody's own kind, for who runs no code of theirs."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class _Members(Mapping[str, type[Part]]):
-    def __init__(self, paths: Mapping[str, str]) -> None:
-        self._paths = paths
-
-    @override
-    def __getitem__(self, name: str) -> type[Part]:
-        return _declared(name if ":" in name else self._paths[name])
-
-    @override
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    @override
-    def __len__(self) -> int:
-        return len(self._paths)
-
-
-@cache
-def _declared(path: str) -> type[Part]:
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
-
-
-@cache
-def _validator(tag: str, table: type[Section]) -> SchemaValidator:
-    """A validator whose mistakes stand under the tag, as those of a union's member."""
-    schema = table.__pydantic_core_schema__
-    choice = core_schema.tagged_union_schema({tag: schema}, discriminator=lambda _: tag)
-    return SchemaValidator(choice)
 
 
 Model = Annotated[str, Named("models"), Given("model_client")]

@@ -108,7 +108,7 @@ def _based_on_folder(path: Path, info: ValidationInfo) -> Path:
 
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE", "PATCH"]
-"""Of an HTTP request."""
+"""Methods of HTTP requests."""
 
 Secret = Annotated[SecretStr, Field()]
 """The value of a table whose names are free."""

@@ -37,7 +37,7 @@ class FunctionToolConfig(BaseModel, defer_build=True):
 
 
 def set_traits(function: Callable[..., Any], traits: ToolTraits) -> None:
-    """Say what traits tools of the function have that are given no others."""
+    """Give traits to the tools that are made of the function."""
     vars(function)["tool_traits"] = traits
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from typing_extensions import override
 
-from teams._base.kinds import Kind, KindsOf, Load, Maker, Named, Part, Place, Shown, Tool
+from teams._base.kind_family import KindsOf
+from teams._base.kinds import Kind, Load, Maker, Named, Part, Place, Shown, Tool
 
 if TYPE_CHECKING:
     from teams._tools.base import BaseTool

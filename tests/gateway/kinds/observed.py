@@ -1,4 +1,4 @@
-"""What a config does: its mistakes, powers, teams as JSON, and these as TOML again.
+"""Observation of a config: mistakes, powers, and teams as JSON and TOML.
 
 `python -m tests.gateway.kinds.observed WHOLE.json` keeps what all configs of the repository do, for
 the test that compares it with what they do later.
@@ -95,7 +95,7 @@ def is_config(text: str) -> bool:
 
 
 async def observe(text: str, folder: Path) -> dict[str, Any]:
-    """All that the config does; its folder, made in this one, is replaced in it."""
+    """All that the config does, without the name of its folder."""
     folder /= "place"
     folder.mkdir(exist_ok=True)
     source = folder / "config.toml"
@@ -159,7 +159,7 @@ def digest(found: Any) -> str:
 
 
 def kept(found: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of it: words of mistakes, and digests of the rest."""
+    """The words of its mistakes, and digests of the rest."""
     teams = {name: digest(team) for name, team in found.get("teams", {}).items()}
     return {
         "mistakes": found.get("mistakes", ""),

@@ -1,4 +1,4 @@
-"""Every config of the repository does what it did before kinds were declared.
+"""Every config of the repository does what it did before.
 
 Its mistakes have the same words, its powers are the same, and its teams dump to the same JSON,
 which wants the same of the operator and becomes the same TOML.

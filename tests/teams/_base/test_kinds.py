@@ -1,4 +1,4 @@
-"""Kinds as their modules declare them, against the table of names that finds them."""
+"""Declarations of kinds, against the table of their names."""
 
 import ast
 from importlib import import_module

@@ -1,0 +1,134 @@
+"""Families of kinds, as annotations of settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationInfo
+from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
+from typing_extensions import override
+
+from teams._base.kind_names import KINDS
+from teams._base.kinds import Family, Kind, Load, Named, Part, meanings_of
+from teams._base.tables import Section, setting_error
+
+
+@dataclass(frozen=True, slots=True)
+class KindsOf:
+    """An annotation: the setting takes a table of any of its kinds.
+
+    `otherwise` is the kind of a table that does not say its own; with `only`, no others are taken.
+    """
+
+    family: Family
+    otherwise: str = ""
+    only: tuple[str, ...] = ()
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
+        return core_schema.with_info_plain_validator_function(self._checked)
+
+    @property
+    def members(self) -> Mapping[str, type[Part]]:
+        """The tables by type or key, imported when they are taken."""
+        names = KINDS[self.family]
+        return _Members({name: names[name].path for name in self.only or names})
+
+    def table(self, **settings: Any) -> Any:
+        """A table of the family with these settings."""
+        tag = self.tag(settings)
+        return _validator(tag, self.members[tag]).validate_python(settings)
+
+    def tag(self, value: object) -> str:
+        """The type or key that tells the table's kind, or ""."""
+        if not isinstance(value, Mapping):
+            return ""
+        table = cast("Mapping[str, object]", value)
+        for name, declared in KINDS[self.family].items():
+            if declared.by_key and name in table and name in self.members:
+                return name
+        found = table.get("type", self.otherwise)
+        return found if isinstance(found, str) else ""
+
+    def _checked(self, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, BaseModel):
+            return value
+        if not (tag := self.tag(value)):
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": "type"})
+        if ":" in tag:
+            load = cast("Mapping[str, Load]", info.context or {}).get("load")
+            if load is None:
+                return _Untold.model_validate(value)
+            self._load(tag, load)
+        elif tag not in KINDS[self.family]:
+            known = {"discriminator": "type", "tag": tag, "expected_tags": ""}
+            raise PydanticKnownError("union_tag_invalid", known)
+        validator = _validator(tag, self.members[tag])
+        if info.mode == "python":
+            return validator.validate_python(value, context=info.context)
+        # As strict as all of the file.
+        return validator.validate_json(json.dumps(value), strict=True, context=info.context)
+
+    def _load(self, path: str, load: Load) -> None:
+        """Import a kind of somebody's own, from the config's folder, too."""
+        try:
+            found = load(path)
+        except ValueError as error:
+            raise setting_error("type", str(error)) from error
+        kind = getattr(found, "kind", None)
+        if not isinstance(kind, Kind) or kind.family != self.family:
+            said = f"found {path!r}, expected a kind of {self.family} that it declares"
+            raise setting_error("type", said)
+
+
+class _Untold(Part):
+    """A table of a kind whose code is not run."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _Members(Mapping[str, type[Part]]):
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self._paths = paths
+
+    @override
+    def __getitem__(self, name: str) -> type[Part]:
+        return _declared(name if ":" in name else self._paths[name])
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+@cache
+def _declared(path: str) -> type[Part]:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def _validator(tag: str, table: type[Section]) -> SchemaValidator:
+    """A validator whose mistakes stand under the tag."""
+    schema = table.__pydantic_core_schema__
+    choice = core_schema.tagged_union_schema({tag: schema}, discriminator=lambda _: tag)
+    return SchemaValidator(choice)
+
+
+def family_of(table: type[Section], setting: str) -> Family | None:
+    """The family of the tables that a setting takes."""
+    found = table.model_fields[setting].metadata
+    return next((each.family for each in found if isinstance(each, KindsOf)), None)
+
+
+def needs_part(table: type[Section], setting: str) -> bool:
+    """True for a setting whose argument is something that is made."""
+    named = any(isinstance(each, Named) for each in meanings_of(table)[setting])
+    return named or family_of(table, setting) is not None
