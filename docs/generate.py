@@ -18,18 +18,8 @@ from adapters import discord, slack
 from docs import man, wings
 from gateway.cli import main
 from gateway.config.agent_parts import (
-    BufferedContextConfig,
     HandoffConfig,
-    HeadAndTailContextConfig,
-    InitialMessage,
-    ListMemoryConfig,
-    MemoryEntry,
-    OwnContextConfig,
-    OwnMemoryConfig,
-    StoreMemoryConfig,
     TeamMemoryConfig,
-    TokenLimitedContextConfig,
-    UnboundedContextConfig,
 )
 from gateway.config.agents import (
     AssistantConfig,
@@ -79,6 +69,7 @@ from gateway.config.settings import (
     StoreConfig,
     TerminalConfig,
 )
+from gateway.config.store_memory import StoreMemoryKind
 from gateway.config.teams import (
     ComponentTeam,
     DemoTeam,
@@ -94,6 +85,15 @@ from gateway.config.teams import (
 )
 from gateway.config.tracing import TracingConfig
 from teams.kinds import KindsOf, Section
+from teams.memory.kinds import ListMemoryKind, MemoryEntry, OwnMemoryKind
+from teams.model_context.kinds import (
+    BufferedKind,
+    HeadAndTailKind,
+    InitialMessage,
+    OwnContextKind,
+    TokenLimitedKind,
+    UnboundedKind,
+)
 
 NONE = type(None)
 DOCS = Path(__file__).resolve().parent
@@ -146,18 +146,18 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[knowledge.NAME]`", [KnowledgeConfig]),
     ("`[knowledge.NAME.embeddings]`", [EmbeddingsConfig]),
     ("An entry of `handoffs`", [HandoffConfig]),
-    ("An entry of `memory`: contents", [ListMemoryConfig]),
+    ("An entry of `memory`: contents", [ListMemoryKind]),
     ("An entry of `contents`", [MemoryEntry]),
-    ("An entry of `memory`: your own", [OwnMemoryConfig]),
-    ("An entry of `memory`: a store", [StoreMemoryConfig]),
+    ("An entry of `memory`: your own", [OwnMemoryKind]),
+    ("An entry of `memory`: a store", [StoreMemoryKind]),
     (
         "`model_context`",
         [
-            UnboundedContextConfig,
-            BufferedContextConfig,
-            HeadAndTailContextConfig,
-            TokenLimitedContextConfig,
-            OwnContextConfig,
+            UnboundedKind,
+            BufferedKind,
+            HeadAndTailKind,
+            TokenLimitedKind,
+            OwnContextKind,
         ],
     ),
     ("An entry of `initial_messages`", [InitialMessage]),

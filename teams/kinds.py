@@ -1,15 +1,17 @@
 """Kinds of tools and other parts, declared by their modules."""
 
 from teams._base.kind_family import KindsOf, family_of, needs_part
-from teams._base.kind_names import KINDS
+from teams._base.kind_names import KINDS, Declared
 from teams._base.kinds import (
     Family,
     Given,
     ImportPath,
     InThread,
+    Item,
     Kind,
     Maker,
     Meaning,
+    Model,
     Named,
     OwnPart,
     Part,
@@ -39,15 +41,18 @@ from teams._base.tables import (
 __all__ = [
     "KINDS",
     "ConfigPath",
+    "Declared",
     "Family",
     "Given",
     "ImportPath",
     "InThread",
+    "Item",
     "Kind",
     "KindsOf",
     "Maker",
     "Meaning",
     "Method",
+    "Model",
     "Named",
     "OwnPart",
     "Part",

@@ -104,7 +104,7 @@ class AgentFactory(PartFactory):
     ) -> None:
         work_mb, knowledge = parts.work_mb, parts.knowledge_bases
         super().__init__(models, imports, parts.folder, work_mb=work_mb, knowledge=knowledge)
-        self._name = name
+        self.name = name
         self._servers = servers
         self._agents = agents
         self._team = team
@@ -137,7 +137,7 @@ class AgentFactory(PartFactory):
                     await self._team(config.team),
                     self._models.client(config.model),
                     **_given(config, "description", "instruction", "response_prompt"),
-                    model_context=self.context(config.model_context),
+                    model_context=await self.context(config.model_context),
                 )
             case OpenAIConfig() | FileSurferConfig() | CoderConfig() | WebSurferConfig():
                 return await self._specialist(name, config)
@@ -202,7 +202,7 @@ class AgentFactory(PartFactory):
         tools = [await each.build(self) for each in config.tools]
         workbenches = [self.own(path, Workbench, {}) for path in config.workbench]
         servers = [self._servers.workbench(each, config.model) for each in config.mcp]
-        memories = [self.memory(each, self._name) for each in config.memory]
+        memories = [await each.build(self) for each in config.memory]
         memories += map(self.knowledge, config.knowledge)
         if self._memory is not None:
             memories.append(self._memory())
@@ -218,7 +218,7 @@ class AgentFactory(PartFactory):
             tools=None if benches else tools or None,
             workbench=[*workbenches, *servers] or None,
             handoffs=[make_handoff(each) for each in config.handoffs] or None,
-            model_context=self.context(config.model_context, tools),
+            model_context=await self.context(config.model_context, tools),
             memory=memories or None,
             **given,
         )
@@ -245,7 +245,7 @@ class AgentFactory(PartFactory):
         return CodeExecutorAgent(
             name,
             await config.executor.build(self),
-            model_context=self.context(config.model_context),
+            model_context=await self.context(config.model_context),
             **given,
         )
 
@@ -258,7 +258,9 @@ class GroupFactory:
         self._imports = imports
         self._parts = parts
 
-    def team(self, name: str, config: AnyGroup, participants: Sequence[ChatAgent | Team]) -> Team:
+    async def team(
+        self, name: str, config: AnyGroup, participants: Sequence[ChatAgent | Team]
+    ) -> Team:
         """A new team. Raises ImportPathError, and what the class raises."""
         given = self._common(name, config)
         # What the type takes is checked by its class, too.
@@ -271,7 +273,7 @@ class GroupFactory:
             case SwarmTeam():
                 return Swarm(agents, emit_team_events=config.emit_team_events, **given)
             case SelectorTeam():
-                return self._selector(config, participants, given)
+                return await self._selector(config, participants, given)
             case GraphTeam():
                 return GraphFlow(agents, make_graph(config, self._imports.load_callable), **given)
             case MagenticOneTeam():
@@ -301,7 +303,7 @@ class GroupFactory:
             ]
         return given
 
-    def _selector(
+    async def _selector(
         self, config: SelectorTeam, participants: Sequence[ChatAgent | Team], given: dict[str, Any]
     ) -> SelectorGroupChat:
         given |= {key: getattr(config, key) for key in _SELECTOR}
@@ -313,7 +315,7 @@ class GroupFactory:
         return SelectorGroupChat(
             participants,
             self._models.client(config.model),
-            model_context=self._parts.context(config.model_context),
+            model_context=await self._parts.context(config.model_context),
             **given,
         )
 

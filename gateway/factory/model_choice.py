@@ -12,7 +12,6 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from gateway.base.imports import Imports
-from gateway.config.agent_parts import StoreMemoryConfig
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
@@ -26,6 +25,7 @@ from gateway.config.conversable import ConversableTeam
 from gateway.config.models import model_address, resolve
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
+from gateway.config.store_memory import StoreMemoryKind
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.preparation import sections
@@ -133,7 +133,7 @@ def _calling_parts(agent: AgentConfig, *, remembers: bool) -> str:
         case AssistantConfig():
             if agent.tools or agent.workbench or agent.mcp:
                 return "tools"
-            if remembers or any(isinstance(each, StoreMemoryConfig) for each in agent.memory):
+            if remembers or any(isinstance(each, StoreMemoryKind) for each in agent.memory):
                 return "a memory"
             return "hand-offs" if agent.handoffs else ""
         case MessageFilterConfig():

@@ -5,45 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, assert_never
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from gateway.base.imports import ImportPathError, Imports
-from gateway.config.agent_parts import (
-    BufferedContextConfig,
-    HandoffConfig,
-    HeadAndTailContextConfig,
-    InitialMessage,
-    ListMemoryConfig,
-    MemoryConfig,
-    ModelContextConfig,
-    OwnContextConfig,
-    OwnMemoryConfig,
-    StoreMemoryConfig,
-    TokenLimitedContextConfig,
-    UnboundedContextConfig,
-)
+from gateway.config.agent_parts import HandoffConfig
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
-from gateway.factory.store_memory import ScopedMemory
 from teams.base import Handoff
-from teams.memory import ListMemory, Memory, MemoryContent
-from teams.model_context import (
-    BufferedChatCompletionContext,
-    ChatCompletionContext,
-    HeadAndTailChatCompletionContext,
-    TokenLimitedChatCompletionContext,
-    UnboundedChatCompletionContext,
-)
-from teams.models import (
-    AssistantMessage,
-    ChatCompletionClient,
-    LLMMessage,
-    SystemMessage,
-    UserMessage,
-)
-from teams.tools import BaseTool, ToolSchema
+from teams.kinds import Part
+from teams.memory import Memory
+from teams.model_context import ChatCompletionContext
+from teams.model_context.kinds import TokenLimitedKind
+from teams.models import ChatCompletionClient
+from teams.tools import BaseTool
 
 T = TypeVar("T")
 
@@ -65,6 +41,7 @@ class PartFactory:
         work_mb: float,
         knowledge: KnowledgeBases,
     ) -> None:
+        self.name = ""
         self._models = models
         self._imports = imports
         self.folder = folder
@@ -106,68 +83,20 @@ class PartFactory:
             raise ImportPathError(f"{path!r} is not a pydantic model")
         return found
 
-    def memory(self, config: MemoryConfig, team: str) -> Memory:
-        """A memory of an agent of the team."""
-        match config:
-            case ListMemoryConfig():
-                contents = [MemoryContent(**each.model_dump()) for each in config.contents]
-                return ListMemory(config.name, contents)
-            case OwnMemoryConfig():
-                return self.own(config.path, Memory, config.options)
-            case StoreMemoryConfig():
-                return ScopedMemory(team, config, self._imports)
-            case _:
-                assert_never(config)
+    async def context(
+        self, config: Part | None, tools: Sequence[BaseTool[Any, Any]] = ()
+    ) -> ChatCompletionContext | None:
+        """A model context for an agent with these tools."""
+        if config is None:
+            return None
+        schemas = [tool.schema for tool in tools] if isinstance(config, TokenLimitedKind) else []
+        return await config.build(self, **({"tool_schema": schemas} if schemas else {}))
 
     def knowledge(self, name: str) -> Memory:
         """The memory of [knowledge] that all threads share."""
         return self.knowledge_bases.memory(name, portable=self.folder is None)
 
-    def context(
-        self, config: ModelContextConfig | None, tools: Sequence[BaseTool[Any, Any]] = ()
-    ) -> ChatCompletionContext | None:
-        """A model context for an agent with these tools."""
-        match config:
-            case None:
-                return None
-            case OwnContextConfig():
-                return self.own(config.path, ChatCompletionContext, config.options)
-            case UnboundedContextConfig():
-                return UnboundedChatCompletionContext(_messages(config.initial_messages))
-            case BufferedContextConfig():
-                return BufferedChatCompletionContext(
-                    config.buffer_size, _messages(config.initial_messages)
-                )
-            case HeadAndTailContextConfig():
-                return HeadAndTailChatCompletionContext(
-                    config.head_size, config.tail_size, _messages(config.initial_messages)
-                )
-            case TokenLimitedContextConfig():
-                schemas: list[ToolSchema] = [tool.schema for tool in tools]
-                return TokenLimitedChatCompletionContext(
-                    self._models.client(config.model),
-                    token_limit=config.token_limit,
-                    tool_schema=schemas or None,
-                    initial_messages=_messages(config.initial_messages),
-                )
-            case _:
-                assert_never(config)
-
 
 def make_handoff(config: HandoffConfig) -> Handoff:
     """The hand-off that a config describes. Raises ValueError."""
     return Handoff(**config.model_dump(exclude_none=True))
-
-
-def _messages(configs: Sequence[InitialMessage]) -> list[LLMMessage] | None:
-    return [_message(each) for each in configs] or None
-
-
-def _message(config: InitialMessage) -> LLMMessage:
-    match config.role:
-        case "system":
-            return SystemMessage(content=config.content)
-        case "user":
-            return UserMessage(content=config.content, source=config.source or "user")
-        case "assistant":
-            return AssistantMessage(content=config.content, source=config.source or "assistant")

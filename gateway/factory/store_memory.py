@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Annotated, Any
 
 from pydantic import BaseModel
 from typing_extensions import override
 
-from gateway.base.imports import Imports
-from gateway.config.agent_parts import StoreMemoryConfig
+from gateway.config.store_memory import StoreMemoryKind
 from gateway.factory.memory import (
     LONGEST,
     NO_TURN,
@@ -35,7 +35,7 @@ _KINDS = {
 """Classes, with the setting that names a part, and its usual value."""
 
 
-def make_part(config: StoreMemoryConfig, place: MemoPlace, imports: Imports) -> Memory:
+def make_part(config: StoreMemoryKind, place: MemoPlace, load: Callable[[str], Any]) -> Memory:
     """The store's part for a place.
 
     Raises ValueError for options that its class does not know, and what the class raises.
@@ -46,7 +46,7 @@ def make_part(config: StoreMemoryConfig, place: MemoPlace, imports: Imports) -> 
     options[key] = f"{options.get(key, usual)}-{sha256(named.encode()).hexdigest()[:24]}"
     match options.get("embedding_function_config"):
         case {"function": str(path), **others}:
-            function = imports.load_callable(path)
+            function = load(path)
             options["embedding_function_config"] = {**others, "function": function}
         case _:
             pass
@@ -62,13 +62,13 @@ def make_part(config: StoreMemoryConfig, place: MemoPlace, imports: Imports) -> 
 class ScopedMemory(Memory):
     """The present turn's part of an operator's store."""
 
-    def __init__(self, team: str, config: StoreMemoryConfig, imports: Imports) -> None:
+    def __init__(self, team: str, config: StoreMemoryKind, load: Callable[[str], Any]) -> None:
         self._team = team
         self._config = config
-        self._imports = imports
+        self._load = load
         self._part: tuple[MemoPlace, Memory] | None = None
         # It opens nothing, and finds what is wrong before anybody writes.
-        make_part(config, MemoPlace(team=team, scope=config.scope, key=""), imports)
+        make_part(config, MemoPlace(team=team, scope=config.scope, key=""), load)
 
     @override
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
@@ -125,5 +125,5 @@ class ScopedMemory(Memory):
         if self._part is not None and self._part[0] != place:
             await self.close()
         if place is not None and self._part is None:
-            self._part = place, make_part(self._config, place, self._imports)
+            self._part = place, make_part(self._config, place, self._load)
         return None if self._part is None else self._part[1]

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, assert_never, cast
 from gateway.access.tool_policy import tool_rule
 from gateway.base.imports import Imports
 from gateway.base.paths import make_private
-from gateway.config.agent_parts import StoreMemoryConfig
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
@@ -32,6 +31,7 @@ from gateway.config.mcp import McpReference
 from gateway.config.nesting import servers_of, teams_inside
 from gateway.config.policies import ASKER
 from gateway.config.root import Config
+from gateway.config.store_memory import StoreMemoryKind
 from gateway.config.teams import (
     AnyGroup,
     ComponentTeam,
@@ -234,19 +234,19 @@ class TeamFactory:
         for team, memory in self._stores_of_people():
             place = MemoPlace(team=team, scope="person", key=person)
             try:
-                await _clear(make_part(memory, place, self._imports))
+                await _clear(make_part(memory, place, self._imports.load_callable))
             except Exception:  # of anybody's store
                 LOG.exception("%s has not deleted a person's entries", memory.type)
                 failed[memory.type] = None
         if failed:
             raise GatewayError(LEFT.format(stores=", ".join(failed)))
 
-    def _stores_of_people(self) -> Iterator[tuple[str, StoreMemoryConfig]]:
+    def _stores_of_people(self) -> Iterator[tuple[str, StoreMemoryKind]]:
         for name, team in self._config.teams.items():
             for agent in team.agents.values() if isinstance(team, GroupTeam) else ():
                 speaker = behind_filters(agent)
                 for memory in speaker.memory if isinstance(speaker, AssistantConfig) else ():
-                    if isinstance(memory, StoreMemoryConfig) and memory.scope == "person":
+                    if isinstance(memory, StoreMemoryKind) and memory.scope == "person":
                         yield name, memory
 
     async def aclose(self) -> None:
@@ -298,7 +298,7 @@ class TeamFactory:
             await (agents.agent(member) if member in config.agents else inner(member))
             for member in config.members
         ]
-        return GroupFactory(models, self._imports, parts).team(name, config, participants)
+        return await GroupFactory(models, self._imports, parts).team(name, config, participants)
 
     def _memory_rule(self, name: str, call: ToolCall) -> ToolRule | None:
         """The rule for a tool that changes the asker's own memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from gateway.migrate.fields import Fields, Report, class_of, is_component, plain_value
@@ -22,6 +23,7 @@ from teams.kinds import (
     needs_part,
 )
 
+_NAMES = {"context": "model context"}
 Table: TypeAlias = dict[str, Any]
 Tables: TypeAlias = dict[str, Table]
 
@@ -33,6 +35,10 @@ class AgentTables(ABC):
         self.report = report
         self.parts = PartTables(report)
         self._module = tools_module
+        self._lists: Mapping[str, Callable[[Fields], list[Table]]] = {
+            "initial_messages": self.parts.initial_messages,
+            "contents": self.parts.contents,
+        }
 
     @abstractmethod
     def team(self, form: Form, path: str) -> str | None:
@@ -47,7 +53,8 @@ class AgentTables(ABC):
     def take_context(self, fields: Fields, table: dict[str, Any]) -> None:
         """Take the model context."""
         form = fields.component("model_context")
-        if context := self.parts.context(form, fields.at("model_context")):
+        context = self.part("context", form, fields.at("model_context"), {})
+        if context and context != {"type": "unbounded"}:
             table["model_context"] = context
 
     def named_agent(self, form: Form, path: str, agents: Tables) -> str | None:
@@ -127,7 +134,7 @@ class AgentTables(ABC):
         memories = [
             made
             for at, each in fields.items("memory")
-            if is_component(each) and (made := self.parts.memory(each, at))
+            if is_component(each) and (made := self.part("memory", each, at, agents))
         ]
         if memories:
             table["memory"] = memories
@@ -168,7 +175,8 @@ class AgentTables(ABC):
         named = KINDS[family]
         name = next((each for each in named if named[each].makes == class_of(form)), "")
         if not name:
-            self.report.lose(path, f"no {family} like {form['provider']}")
+            what = _NAMES.get(family, family)
+            self.report.lose(path, f"no {what} like {form['provider']}")
             return None
         fields = Fields(form, path, self.report)
         match family, name:
@@ -188,7 +196,12 @@ class AgentTables(ABC):
             argument = argument_of(setting, meanings)
             if argument is None or ImportPath() in meanings:
                 continue
-            if not needs_part(kind, setting):
+            if (read := self._lists.get(setting)) is not None:
+                items = read(fields)
+                table |= (
+                    {setting: items} if items or kind.model_fields[setting].is_required() else {}
+                )
+            elif not needs_part(kind, setting):
                 for value in fields.copy(argument).values():
                     table[setting] = value
             elif made := self._inner(kind, setting, fields, agents):

@@ -20,6 +20,7 @@ from gateway.migrate.fields import (
 from gateway.migrate.toml_text import plain
 
 Form = Mapping[str, Any]
+Table = dict[str, Any]
 
 _PROVIDERS = {
     provider.client.rpartition(":")[2]: name
@@ -119,36 +120,10 @@ class PartTables:
         options = {"chat_completions": texts} | fields.copy("model_info")
         return {"provider": _REPLAY, "options": options}
 
-    def context(self, form: Form | None, path: str) -> dict[str, Any] | None:
-        """The `model_context`; None for the usual one."""
-        if form is None:
-            return None
-        fields = Fields(form, path, self.report)
-        messages = [
-            made
-            for at, each in fields.items("initial_messages")
-            if (made := self._initial(each, at))
-        ]
-        match class_of(form):
-            case "UnboundedChatCompletionContext":
-                table: dict[str, Any] = {"type": "unbounded"}
-            case "BufferedChatCompletionContext":
-                table = {"type": "buffered"} | fields.copy("buffer_size")
-            case "HeadAndTailChatCompletionContext":
-                table = {"type": "head_and_tail"} | fields.copy("head_size", "tail_size")
-            case "TokenLimitedChatCompletionContext":
-                table = {"type": "token_limited"} | fields.copy("token_limit")
-                client = fields.component("model_client")
-                if name := self.model(client, fields.at("model_client")):
-                    table["model"] = name
-                fields.take("tool_schema")  # an agent's own tools count here
-            case _:
-                self.report.lose(path, f"no model context like {form['provider']}")
-                return None
-        fields.rest()
-        if messages:
-            table["initial_messages"] = messages
-        return None if table == {"type": "unbounded"} else table
+    def initial_messages(self, fields: Fields) -> list[Table]:
+        """The messages before a context's conversation."""
+        entries = fields.items("initial_messages")
+        return [made for at, each in entries if (made := self._initial(each, at))]
 
     def _initial(self, message: Any, path: str) -> dict[str, Any] | None:
         match message:
@@ -160,12 +135,8 @@ class PartTables:
                 self.report.lose(path, "a message that is no text")
                 return None
 
-    def memory(self, form: Form, path: str) -> dict[str, Any] | None:
-        """A memory."""
-        if class_of(form) != "ListMemory":
-            self.report.lose(path, f"no memory like {form['provider']}")
-            return None
-        fields = Fields(form, path, self.report)
+    def contents(self, fields: Fields) -> list[Table]:
+        """The contents of a memory."""
         contents: list[dict[str, Any]] = []
         for at, each in fields.items("memory_contents"):
             match each:
@@ -173,8 +144,7 @@ class PartTables:
                     contents.append(plain_value(each))
                 case _:
                     self.report.lose(at, "a content that is no text")
-        fields.rest("name")
-        return {"contents": contents} | fields.copy("name")
+        return contents
 
     def server(self, form: Form, path: str, number: int) -> dict[str, Any] | None:
         """An MCP server; secrets become variables."""

@@ -8,15 +8,6 @@ from typing import assert_never
 from urllib.parse import urlsplit
 
 from gateway.base.suggest import did_you_mean
-from gateway.config.agent_parts import (
-    ListMemoryConfig,
-    MemoryConfig,
-    ModelContextConfig,
-    OwnContextConfig,
-    OwnMemoryConfig,
-    StoreMemoryConfig,
-    TokenLimitedContextConfig,
-)
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
@@ -88,7 +79,7 @@ class AgentChecker:
             case SocietyOfMindConfig():
                 yield from lookup.team((*path, "team"), agent.team)
                 yield from lookup.model((*path, "model"), agent.model)
-                yield from self.context((*path, "model_context"), agent.model_context)
+                yield from self.part((*path, "model_context"), "", agent.model_context)
             case FileSurferConfig() | CoderConfig():
                 yield from lookup.model((*path, "model"), agent.model)
                 if (folder := getattr(agent, "folder", None)) and not folder.is_dir():
@@ -114,24 +105,16 @@ class AgentChecker:
         yield from self._lookup.function((*path, "approval_func"), agent.approval_func)
         yield from self.part((*path, "executor"), "", agent.executor)
         yield from self._speakers((*path, "sources"), agent.sources or ())
-        yield from self.context((*path, "model_context"), agent.model_context)
+        yield from self.part((*path, "model_context"), "", agent.model_context)
 
     def _speakers(self, path: KeyPath, names: Iterable[str]) -> Iterator[Problem]:
         for at, name in enumerate(names):
             yield from check_name((*path, at), name, self._roster.speakers, A_SPEAKER)
 
-    def context(self, path: KeyPath, context: ModelContextConfig | None) -> Iterator[Problem]:
-        """Mistakes of a model context."""
-        match context:
-            case TokenLimitedContextConfig():
-                yield from self._lookup.model((*path, "model"), context.model)
-            case OwnContextConfig():
-                yield from self._lookup.function((*path, "path"), context.path)
-            case _:
-                pass
-
-    def part(self, path: KeyPath, name: str, part: Part) -> Iterator[Problem]:
+    def part(self, path: KeyPath, name: str, part: Part | None) -> Iterator[Problem]:
         """Mistakes of a part of the agent `name`, at any depth."""
+        if part is None:
+            return
         for use in uses_of(part, path):
             yield from self._use(name, use)
         for place, table in tables_in(part, path):
@@ -171,13 +154,13 @@ class AgentChecker:
         for at, server in enumerate(agent.mcp):
             yield from lookup.server((*path, "mcp", at), server)
         for at, memory in enumerate(agent.memory):
-            yield from self._memory((*path, "memory", at), memory)
+            yield from self.part((*path, "memory", at), name, memory)
         for at, known in enumerate(agent.knowledge):
             names = lookup.names("knowledge")
             yield from check_name((*path, "knowledge", at), known, names, "a name in [knowledge]")
         for key in ("tool_call_summary_formatter", "output_content_type"):
             yield from lookup.function((*path, key), getattr(agent, key))
-        yield from self.context((*path, "model_context"), agent.model_context)
+        yield from self.part((*path, "model_context"), "", agent.model_context)
         for at, handoff in enumerate(agent.handoffs):
             if problem := self._roster.unreachable(handoff.target, me=name):
                 yield Problem(path=(*path, "handoffs", at), text=problem)
@@ -198,12 +181,3 @@ class AgentChecker:
         if team and not described:
             text = "is missing: tell the model what the team is for, here or in the team's table"
             yield Problem(path=(*path, "description"), text=text)
-
-    def _memory(self, path: KeyPath, memory: MemoryConfig) -> Iterator[Problem]:
-        match memory:
-            case OwnMemoryConfig():
-                yield from self._lookup.function(path, memory.path)
-            case ListMemoryConfig() | StoreMemoryConfig():
-                pass
-            case _:
-                assert_never(memory)

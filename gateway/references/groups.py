@@ -158,7 +158,7 @@ class GroupChecker:
         yield from self._lookup.model((*path, "model"), team.model)
         for key in ("selector_func", "candidate_func"):
             yield from self._lookup.function((*path, key), getattr(team, key))
-        yield from agents.context((*path, "model_context"), team.model_context)
+        yield from agents.part((*path, "model_context"), "", team.model_context)
         if len(team.participants or self._agents) == 1 or len(team.members) == 1:
             text = "found one participant, expected at least two for a selector"
             yield Problem(path=(*path, "participants"), text=text)

@@ -1,6 +1,5 @@
 """The names of kinds, by family."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -20,7 +19,10 @@ class Declared(NamedTuple):
 _TOOLS = "teams.tools.kinds"
 _EXECUTORS = "teams.code_executors.kinds"
 
-KINDS: Mapping[str, Mapping[str, Declared]] = {
+_CONTEXTS = "teams.model_context.kinds"
+_MEMORIES = "teams.memory.kinds"
+
+KINDS: dict[str, dict[str, Declared]] = {
     "tool": {
         "path": Declared(f"{_TOOLS}:FunctionToolKind", "FunctionTool", by_key=True),
         "agent": Declared(f"{_TOOLS}:AgentToolKind", "AgentTool", by_key=True),
@@ -35,5 +37,20 @@ KINDS: Mapping[str, Mapping[str, Declared]] = {
         "docker_jupyter": Declared(f"{_EXECUTORS}:DockerJupyterKind", "DockerJupyterCodeExecutor"),
         "path": Declared(f"{_EXECUTORS}:OwnExecutorKind", "CodeExecutor", by_key=True),
     },
+    "context": {
+        "unbounded": Declared(f"{_CONTEXTS}:UnboundedKind", "UnboundedChatCompletionContext"),
+        "buffered": Declared(f"{_CONTEXTS}:BufferedKind", "BufferedChatCompletionContext"),
+        "head_and_tail": Declared(
+            f"{_CONTEXTS}:HeadAndTailKind", "HeadAndTailChatCompletionContext"
+        ),
+        "token_limited": Declared(
+            f"{_CONTEXTS}:TokenLimitedKind", "TokenLimitedChatCompletionContext"
+        ),
+        "path": Declared(f"{_CONTEXTS}:OwnContextKind", "ChatCompletionContext", by_key=True),
+    },
+    "memory": {
+        "path": Declared(f"{_MEMORIES}:OwnMemoryKind", "Memory", by_key=True),
+        "contents": Declared(f"{_MEMORIES}:ListMemoryKind", "ListMemory", by_key=True),
+    },
 }
-"""A test compares them with the declarations."""
+"""A test compares them with the declarations. The gateway adds its own."""

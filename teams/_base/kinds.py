@@ -8,6 +8,7 @@ settings mean, and everything else follows from them: the check of names, what i
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -31,7 +32,7 @@ from typing_extensions import override
 from teams._base.tables import Section
 
 Place: TypeAlias = tuple[str | int, ...]
-Family: TypeAlias = Literal["tool", "executor"]
+Family: TypeAlias = Literal["tool", "executor", "context", "memory"]
 Load: TypeAlias = Callable[[str], Any]
 """A follower of import paths. Raises ValueError."""
 
@@ -91,6 +92,9 @@ class Given(Meaning):
 class Maker(Protocol):
     """Maker of the parts of one thread's team."""
 
+    name: str
+    """The team's name."""
+
     folder: Path | None
     """Where code runs that has no other place; None for a temporary one."""
 
@@ -118,14 +122,23 @@ class Maker(Protocol):
         ...
 
 
-class Part(Section):
+class Item(Section):
+    """A table that stands for a value."""
+
+    @abstractmethod
+    async def build(self, maker: Maker, **more: Any) -> Any:
+        """Make the value, also of `more` arguments."""
+
+
+class Part(Item):
     """A table that stands for a part."""
 
     kind: ClassVar[Kind]
 
-    async def build(self, maker: Maker) -> Any:
-        """Make the part. Raises what its class raises."""
-        return maker.load(self.kind.made_by)(**await self.arguments(maker))
+    @override
+    async def build(self, maker: Maker, **more: Any) -> Any:
+        """Make the part, also of `more` arguments. Raises what its class raises."""
+        return maker.load(self.kind.made_by)(**await self.arguments(maker), **more)
 
     def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
         """Check what its names don't tell."""
@@ -139,7 +152,7 @@ class Part(Section):
             argument = argument_of(name, meanings)
             if InThread() in meanings:
                 value = value or maker.folder
-            if argument and value is not None:
+            if argument and value not in (None, [], {}):
                 given[argument] = await _argument(value, meanings, maker)
         return given
 
@@ -154,8 +167,8 @@ class OwnPart(Part):
     """Its arguments."""
 
     @override
-    async def build(self, maker: Maker) -> Any:
-        made = maker.function(self.path)(**self.options)
+    async def build(self, maker: Maker, **more: Any) -> Any:
+        made = maker.function(self.path)(**self.options, **more)
         expected = maker.load(self.kind.made_by)
         if inspect.isawaitable(made) or not isinstance(made, expected):
             found = type(made).__name__
@@ -192,7 +205,7 @@ def argument_of(name: str, meanings: tuple[Meaning, ...]) -> str | None:
 async def _argument(value: Any, meanings: tuple[Meaning, ...], maker: Maker) -> Any:
     made: Any = value
     match value:
-        case Part():
+        case Item():
             made = await value.build(maker)
         case list():
             items = cast("list[Any]", value)

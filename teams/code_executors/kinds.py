@@ -199,7 +199,7 @@ class DockerJupyterKind(_Notebook):
     """Processors that the container may use."""
 
     @override
-    async def build(self, maker: Maker) -> Any:
+    async def build(self, maker: Maker, **more: Any) -> Any:
         from teams.code_executors import docker_jupyter  # few need it
 
         given = await self.arguments(maker)

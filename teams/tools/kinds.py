@@ -64,7 +64,7 @@ class FunctionToolKind(Tool):
         return FunctionTool(function, self.description, self.name, strict=self.strict)
 
     @override
-    async def build(self, maker: Maker) -> BaseTool[Any, Any]:
+    async def build(self, maker: Maker, **more: Any) -> BaseTool[Any, Any]:
         return self.made(maker.load)
 
     @override

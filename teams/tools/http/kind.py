@@ -116,7 +116,7 @@ class HttpToolKind(Tool):
         return made
 
     @override
-    async def build(self, maker: Maker) -> HttpTool:
+    async def build(self, maker: Maker, **more: Any) -> HttpTool:
         return self.made()
 
     @override

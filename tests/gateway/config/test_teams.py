@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from gateway.app.load import load_config
-from gateway.config.agent_parts import (
-    BufferedContextConfig,
-)
 from gateway.config.agents import CodeExecutorConfig, MessageFilterConfig
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
 from gateway.config.teams import GraphTeam, MagenticOneTeam, RoundRobinTeam, SelectorTeam
 from teams.code_executors.kinds import DockerKind, LocalKind
+from teams.model_context.kinds import BufferedKind
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -72,7 +70,7 @@ def test_a_selector_is_written_with_every_parameter(tmp_path):
         """,
     ).teams["t"]
     assert isinstance(team, SelectorTeam)
-    assert isinstance(team.model_context, BufferedContextConfig)
+    assert isinstance(team.model_context, BufferedKind)
     assert (team.max_selector_attempts, team.allow_repeated_speaker) == (2, True)
 
 

@@ -53,7 +53,7 @@ OUTSIDE = {
     "ModelConfig": ("model", "base_url", "options"),
     "ModelInfoConfig": ("family",),
     "OpenAIConfig": ("hosted_tools",),
-    "StoreMemoryConfig": ("options",),
+    "StoreMemoryKind": ("options",),
     "TracingConfig": ("endpoint", "headers"),
     "WebSurferConfig": ("start_page", "browser_channel"),
 }
@@ -71,7 +71,7 @@ OWN = {
     "HandoffConfig": ("name", "description", "message"),
     "HttpToolKind": ("name", "description", "parameters"),
     "InitialMessage": ("content",),
-    "ListMemoryConfig": ("name",),
+    "ListMemoryKind": ("name",),
     "MagenticOneTeam": ("final_answer_prompt",),
     "McpConfig": ("name",),
     "MemoryEntry": ("content", "mime_type", "metadata"),
