@@ -21,18 +21,7 @@ from gateway.config.agent_parts import (
     HandoffConfig,
     TeamMemoryConfig,
 )
-from gateway.config.agents import (
-    AssistantConfig,
-    CodeExecutorConfig,
-    CoderConfig,
-    FileSurferConfig,
-    MessageFilterConfig,
-    OpenAIConfig,
-    SocietyOfMindConfig,
-    SourceFilterConfig,
-    UserProxyConfig,
-    WebSurferConfig,
-)
+from gateway.config.agents import AssistantConfig
 from gateway.config.allowances import (
     AllowedAddress,
     AllowedCommand,
@@ -84,6 +73,7 @@ from gateway.config.teams import (
     SwarmTeam,
 )
 from gateway.config.tracing import TracingConfig
+from teams.agents.kinds import SourceFilter
 from teams.kinds import KindsOf, Section
 from teams.memory.kinds import ListMemoryKind, MemoryEntry, OwnMemoryKind
 from teams.model_context.kinds import (
@@ -98,6 +88,7 @@ from teams.model_context.kinds import (
 NONE = type(None)
 DOCS = Path(__file__).resolve().parent
 
+AGENTS = KindsOf("agent").members
 TOOLS = KindsOf("tool").members
 EXECUTORS = KindsOf("executor").members
 
@@ -123,15 +114,15 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `nested`", [NestedChatsConfig]),
     ("An entry of its `chats`: a nested chat", [ChatConfig]),
     ("`[teams.NAME.agents.AGENT]`: an assistant", [AssistantConfig]),
-    ("An agent of OpenAI's Responses API: `openai`", [OpenAIConfig]),
-    ("A human: `user_proxy`", [UserProxyConfig]),
-    ("A team as an agent: `society_of_mind`", [SocietyOfMindConfig]),
-    ("An agent with a browser: `web_surfer`", [WebSurferConfig]),
-    ("An agent that is not shown all: `message_filter`", [MessageFilterConfig]),
-    ("An entry of `per_source`", [SourceFilterConfig]),
-    ("An agent that runs code: `code_executor`", [CodeExecutorConfig]),
-    ("An agent for files: `file_surfer`", [FileSurferConfig]),
-    ("A programmer: `coder`", [CoderConfig]),
+    ("An agent of OpenAI's Responses API: `openai`", [AGENTS["openai"]]),
+    ("A human: `user_proxy`", [AGENTS["user_proxy"]]),
+    ("A team as an agent: `society_of_mind`", [AGENTS["society_of_mind"]]),
+    ("An agent with a browser: `web_surfer`", [AGENTS["web_surfer"]]),
+    ("An agent that is not shown all: `message_filter`", [AGENTS["message_filter"]]),
+    ("An entry of `per_source`", [SourceFilter]),
+    ("An agent that runs code: `code_executor`", [AGENTS["code_executor"]]),
+    ("An agent for files: `file_surfer`", [AGENTS["file_surfer"]]),
+    ("A programmer: `coder`", [AGENTS["coder"]]),
     ("`executor`: a container", [EXECUTORS["docker"]]),
     ("`executor`: this machine", [EXECUTORS["local"]]),
     ("`executor`: a notebook's kernel", [EXECUTORS["jupyter"], EXECUTORS["docker_jupyter"]]),

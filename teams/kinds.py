@@ -1,8 +1,10 @@
 """Kinds of tools and other parts, declared by their modules."""
 
 from teams._base.kind_family import KindsOf, family_of, needs_part
-from teams._base.kind_names import KINDS, Declared
+from teams._base.kind_names import KINDS, OTHERS, Declared
 from teams._base.kinds import (
+    Agent,
+    DescribedAgent,
     Family,
     Given,
     ImportPath,
@@ -15,6 +17,7 @@ from teams._base.kinds import (
     Named,
     OwnPart,
     Part,
+    PythonOnly,
     Reaches,
     Shown,
     Tool,
@@ -40,8 +43,11 @@ from teams._base.tables import (
 
 __all__ = [
     "KINDS",
+    "OTHERS",
+    "Agent",
     "ConfigPath",
     "Declared",
+    "DescribedAgent",
     "Family",
     "Given",
     "ImportPath",
@@ -56,6 +62,7 @@ __all__ = [
     "Named",
     "OwnPart",
     "Part",
+    "PythonOnly",
     "Reaches",
     "Secret",
     "Section",

@@ -38,18 +38,12 @@ from gateway.app.start import check_address, check_start, check_store, refusal
 from gateway.app.stores import database_of, folder_of, product_of
 from gateway.app.threads import owner_at
 from gateway.base.exit_codes import ExitCode
-from gateway.config.agents import (
-    AgentConfig,
-    AssistantConfig,
-    MessageFilterConfig,
-    UserProxyConfig,
-)
 from gateway.config.allowances import covers, toml_entry
 from gateway.config.knowledge import KnowledgeConfig
-from gateway.config.mcp import McpReference
+from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.nesting import groups_inside
 from gateway.config.problems import toml_path
-from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
+from gateway.config.teams import ComponentTeam, TeamConfig
 from gateway.config.toml import KeyPath, locate
 from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
 from gateway.content.documents import EXTRA
@@ -65,7 +59,7 @@ from gateway.store.sqlite.backup_folder import folder_problem, folder_warning
 from gateway.store.sqlite.store import FILE
 from teams.base import Team
 from teams.documents import can_read_documents
-from teams.kinds import Section
+from teams.kinds import PythonOnly, Section, meanings_of, tables_in
 from teams.memory.knowledge import KnowledgeMemory
 from teams.tools import FunctionTool
 from teams.tools.kinds import FunctionToolKind
@@ -366,56 +360,25 @@ def _factory(loaded: LoadedConfig) -> TeamFactory:
 def python_only(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[KeyPath]:
     """Settings of a team that its JSON leaves out, nested ones included."""
     for inner, team in groups_inside(name, teams):
-        path: KeyPath = ("teams", inner)
-        if team.memory is not None:
-            yield (*path, "memory")
-        if team.custom_message_types:
-            yield (*path, "custom_message_types")
-        match team:
-            case SelectorTeam():
-                keys = ("selector_func", "candidate_func")
-                yield from ((*path, key) for key in keys if getattr(team, key))
-            case GraphTeam():
-                for at, edge in enumerate(team.edges):
-                    if edge.condition_function:
-                        yield (*path, "edges", at, "condition_function")
-            case _:
-                pass
-        for place, agent in _agents(path, team):
-            yield from _of_agent(place, agent)
+        tables = tables_in(team, ("teams", inner))
+        for place, table in sorted(tables, key=lambda each: each[0][2:3] == ("agents",)):
+            for setting, meanings in meanings_of(type(table)).items():
+                if PythonOnly() in meanings and getattr(table, setting):
+                    yield (*place, setting)
+            match table:
+                case McpReference():
+                    yield place
+                case McpConfig():
+                    given = table.model_fields_set & {"name", "prompts", "resources"}
+                    yield from ((*place, key) for key in sorted(given))
+                case _:
+                    pass
 
 
 def source_tools(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[FunctionToolKind]:
     """Tools that are source code in a team's JSON; nobody executes them."""
-    for inner, team in groups_inside(name, teams):
-        for _, agent in _agents(("teams", inner), team):
-            if isinstance(agent, AssistantConfig):
-                yield from (tool for tool in agent.tools if isinstance(tool, FunctionToolKind))
-
-
-def _of_agent(path: KeyPath, agent: AgentConfig) -> Iterator[KeyPath]:
-    match agent:
-        case AssistantConfig():
-            if agent.tool_call_summary_formatter:
-                yield (*path, "tool_call_summary_formatter")
-            for at, tool in enumerate(agent.tools):
-                if isinstance(tool, FunctionToolKind) and tool.strict:
-                    yield (*path, "tools", at, "strict")
-            for at, server in enumerate(agent.mcp):
-                if isinstance(server, McpReference):
-                    yield (*path, "mcp", at)
-                else:
-                    given = server.model_fields_set & {"name", "prompts", "resources"}
-                    yield from ((*path, "mcp", at, key) for key in sorted(given))
-        case UserProxyConfig() if agent.input_func:
-            yield (*path, "input_func")
-        case _:
-            pass
-
-
-def _agents(path: KeyPath, team: GroupTeam) -> Iterator[tuple[KeyPath, AgentConfig]]:
-    for name, agent in team.agents.items():
-        place = (*path, "agents", name)
-        while isinstance(agent, MessageFilterConfig):
-            place, agent = (*place, "agent"), agent.agent
-        yield place, agent
+    for _, team in groups_inside(name, teams):
+        for agent in team.agents.values():
+            for tool in agent.speaker.called() or ():
+                if isinstance(tool, FunctionToolKind):
+                    yield tool

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from teams.kinds import KINDS, Declared, KindsOf, Part, Section, Tool
+from teams.kinds import KINDS, Declared, KindsOf, Named, Part, Section, Tool
 
 _STORE = "gateway.config.store_memory:StoreMemoryKind"
 KINDS["memory"] |= {
@@ -43,7 +43,7 @@ class HandoffConfig(Section):
     `"other"` is short for its `target`.
     """
 
-    target: str
+    target: Annotated[str, Named("handoffs")]
     """Name of the agent that takes over.
 
     It can also be somebody that the termination waits for, such as "user".

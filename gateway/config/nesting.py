@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gateway.config.agents import AgentConfig, AssistantConfig, behind_filters
+from gateway.config.agents import AgentConfig, AssistantConfig
 from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.problems import Problem
 from gateway.config.teams import GroupTeam, TeamConfig
@@ -55,7 +55,7 @@ def groups_inside(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[tuple[
 def servers_of(team: GroupTeam) -> Iterator[McpReference | McpConfig]:
     """The MCP servers of a team's own agents."""
     for agent in team.agents.values():
-        inner = behind_filters(agent)
+        inner = agent.speaker
         if isinstance(inner, AssistantConfig):
             yield from inner.mcp
 

@@ -13,7 +13,7 @@ from gateway.config.allowances import AllowanceConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.expressions import parse
 from gateway.config.table import template
-from teams.kinds import ConfigPath, Section, setting_error, tag_by
+from teams.kinds import ConfigPath, PythonOnly, Section, setting_error, tag_by
 
 
 class GroupTeam(Section):
@@ -40,10 +40,10 @@ class GroupTeam(Section):
     max_turns: int | None = Field(default=None, ge=1)
     """Agents' turns that a run may take."""
 
-    memory: TeamMemoryConfig | None = None
+    memory: Annotated[TeamMemoryConfig | None, PythonOnly()] = None
     """Memory of its assistants beyond a thread, as [teams.NAME.memory]."""
 
-    custom_message_types: list[str] = Field(default_factory=list)
+    custom_message_types: Annotated[list[str], PythonOnly()] = Field(default_factory=list)
     """Import paths of message types of your own that participants produce."""
 
     @field_validator("agents")
@@ -118,13 +118,13 @@ class SelectorTeam(_AnnouncingTeam):
     max_selector_attempts: int = Field(default=3, ge=1)
     """Times that the model is asked for exactly one participant."""
 
-    selector_func: str | None = None
+    selector_func: Annotated[str | None, PythonOnly()] = None
     """Import path of a function that chooses the speaker.
 
     It gets the messages; if it returns None, the model chooses. It may be async.
     """
 
-    candidate_func: str | None = None
+    candidate_func: Annotated[str | None, PythonOnly()] = None
     """Import path of a function that returns the candidates.
 
     It gets the messages.
@@ -152,7 +152,7 @@ class GraphEdge(Section):
     condition: str | None = None
     """Text that the source's message must contain."""
 
-    condition_function: str | None = None
+    condition_function: Annotated[str | None, PythonOnly()] = None
     """Import path of a function that decides.
 
     It gets the message and returns true if the edge is taken.

@@ -8,18 +8,7 @@ from typing import Any, assert_never, cast
 from typing_extensions import override
 
 from gateway.base.imports import ImportPathError, Imports
-from gateway.config.agents import (
-    AgentConfig,
-    AssistantConfig,
-    CodeExecutorConfig,
-    CoderConfig,
-    FileSurferConfig,
-    MessageFilterConfig,
-    OpenAIConfig,
-    SocietyOfMindConfig,
-    UserProxyConfig,
-    WebSurferConfig,
-)
+from gateway.config.agents import AgentConfig, AssistantConfig
 from gateway.config.teams import (
     AnyGroup,
     GraphEdge,
@@ -45,17 +34,7 @@ from teams import (
     SelectorGroupChat,
     Swarm,
 )
-from teams.agents import (
-    AssistantAgent,
-    BaseChatAgent,
-    CodeExecutorAgent,
-    MessageFilterAgent,
-    PerSourceFilter,
-    SocietyOfMindAgent,
-    UserProxyAgent,
-)
-from teams.agents import MessageFilterConfig as MessageFilter
-from teams.agents.magentic_one import MagenticOneCoderAgent
+from teams.agents import AssistantAgent, BaseChatAgent
 from teams.base import ChatAgent, Team
 from teams.kinds import Section
 from teams.messages import BaseAgentEvent, BaseChatMessage
@@ -68,13 +47,6 @@ _ASSISTANT = (
     "tool_call_summary_format",
     "output_content_type_format",
 )
-_CODE_EXECUTOR = (
-    "model_client_stream",
-    "max_retries_on_error",
-    "sources",
-    "supported_languages",
-)
-
 _SELECTOR = (
     "emit_team_events",
     "allow_repeated_speaker",
@@ -113,81 +85,15 @@ class AgentFactory(PartFactory):
     @override
     async def agent(self, name: str) -> BaseChatAgent:
         """A new agent. Raises ImportPathError, and what the agent's class raises."""
-        return await self._agent(name, self._agents[name])
+        return await self._agents[name].build(self, name=name)
 
     @override
     async def team(self, name: str) -> Team:
         """Another team of the config."""
         return await self._team(name)
 
-    async def _agent(self, name: str, config: AgentConfig) -> BaseChatAgent:
-        given = _given(config, "description")
-        match config:
-            case AssistantConfig():
-                return await self._assistant(name, config)
-            case UserProxyConfig():
-                if config.input_func:
-                    given["input_func"] = self._imports.load_callable(config.input_func)
-                return UserProxyAgent(name, **given)
-            case CodeExecutorConfig():
-                return await self._code_executor(name, config)
-            case SocietyOfMindConfig():
-                return SocietyOfMindAgent(
-                    name,
-                    await self._team(config.team),
-                    self._models.client(config.model),
-                    **_given(config, "description", "instruction", "response_prompt"),
-                    model_context=await self.context(config.model_context),
-                )
-            case OpenAIConfig() | FileSurferConfig() | CoderConfig() | WebSurferConfig():
-                return await self._specialist(name, config)
-            case MessageFilterConfig():
-                rules = [PerSourceFilter(**each.model_dump()) for each in config.per_source]
-                inner = await self._agent(name, config.agent)
-                return MessageFilterAgent(name, inner, MessageFilter(per_source=rules))
-            case _:
-                assert_never(config)
-
-    async def _specialist(
-        self, name: str, config: OpenAIConfig | FileSurferConfig | CoderConfig | WebSurferConfig
-    ) -> BaseChatAgent:
-        match config:
-            case OpenAIConfig():
-                return await self._openai(name, config)
-            case WebSurferConfig():
-                return self._web_surfer(name, config)
-            case CoderConfig():
-                client = self._models.client(config.model)
-                return MagenticOneCoderAgent(name, client, model_client_stream=True)
-            case FileSurferConfig():
-                from teams.agents.file_surfer import FileSurfer  # few need it
-
-                return FileSurfer(
-                    name,
-                    self._models.client(config.model),
-                    base_path=config.folder or self.folder,
-                    **_given(config, "description"),
-                )
-            case _:
-                assert_never(config)
-
-    def _web_surfer(self, name: str, config: WebSurferConfig) -> BaseChatAgent:
-        from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
-
-        folder = None if self.folder is None else str(self.folder)
-        return MultimodalWebSurfer(
-            name,
-            self._models.client(config.model),
-            downloads_folder=folder,
-            debug_dir=folder,
-            to_save_screenshots=config.screenshots and folder is not None,
-            start_page=config.start_page,
-            headless=config.headless,
-            browser_channel=config.browser_channel,
-            **_given(config, "description"),
-        )
-
-    async def _assistant(self, name: str, config: AssistantConfig) -> AssistantAgent:
+    async def assistant(self, config: AssistantConfig, name: str) -> AssistantAgent:
+        """A new assistant, with what the gateway gives it."""
         given = {key: getattr(config, key) for key in _ASSISTANT} | _given(config, "description")
         if config.system_message is not None:
             given["system_message"] = config.system_message or None
@@ -220,32 +126,6 @@ class AgentFactory(PartFactory):
             handoffs=[make_handoff(each) for each in config.handoffs] or None,
             model_context=await self.context(config.model_context, tools),
             memory=memories or None,
-            **given,
-        )
-
-    async def _openai(self, name: str, config: OpenAIConfig) -> BaseChatAgent:
-        from teams.agents.openai import OpenAIAgent  # few need it
-
-        client, model = self._models.openai(config.model)
-        told = config.description or "An agent that provides assistance with ability to use tools."
-        tools = [*config.hosted_tools, *[await each.build(self) for each in config.tools]]
-        others = {"type", "description", "model", "tools", "hosted_tools"}
-        given = config.model_dump(exclude=others)
-        return OpenAIAgent(name, told, client, model, tools=tools, **given)
-
-    async def _code_executor(self, name: str, config: CodeExecutorConfig) -> CodeExecutorAgent:
-        given = {key: getattr(config, key) for key in _CODE_EXECUTOR}
-        given |= _given(config, "description")
-        if config.system_message is not None:
-            given["system_message"] = config.system_message or None
-        if config.model is not None:
-            given["model_client"] = self._models.client(config.model)
-        if config.approval_func:
-            given["approval_func"] = self._imports.load_callable(config.approval_func)
-        return CodeExecutorAgent(
-            name,
-            await config.executor.build(self),
-            model_context=await self.context(config.model_context),
             **given,
         )
 

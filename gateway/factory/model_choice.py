@@ -12,15 +12,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from gateway.base.imports import Imports
-from gateway.config.agents import (
-    AgentConfig,
-    AssistantConfig,
-    FileSurferConfig,
-    MessageFilterConfig,
-    OpenAIConfig,
-    WebSurferConfig,
-    behind_filters,
-)
+from gateway.config.agents import AgentConfig, AssistantConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.models import model_address, resolve
 from gateway.config.nesting import teams_inside
@@ -91,7 +83,7 @@ class ModelChoices:
             case _:
                 if isinstance(config, GroupTeam):
                     for name, agent in config.agents.items():
-                        if isinstance(behind_filters(agent), OpenAIConfig):
+                        if agent.speaker.kind.name == "openai":
                             yield BY_PROVIDER.format(agent=name)
                 for inner in teams_inside(config):
                     yield from self._fixed(inner)
@@ -129,16 +121,12 @@ class ModelChoices:
 
 def _calling_parts(agent: AgentConfig, *, remembers: bool) -> str:
     """Parts of an agent that its model calls, or ""."""
-    match agent:
-        case AssistantConfig():
+    match agent.speaker:
+        case AssistantConfig() as agent:
             if agent.tools or agent.workbench or agent.mcp:
                 return "tools"
             if remembers or any(isinstance(each, StoreMemoryKind) for each in agent.memory):
                 return "a memory"
             return "hand-offs" if agent.handoffs else ""
-        case MessageFilterConfig():
-            return _calling_parts(agent.agent, remembers=remembers)
-        case FileSurferConfig() | WebSurferConfig():
-            return "tools"
-        case _:
-            return ""
+        case speaker:
+            return "tools" if speaker.built_in() else ""

@@ -60,6 +60,10 @@ class PartFactory:
         """The model client of this name."""
         return self._models.client(name)
 
+    def openai(self, name: str) -> tuple[Any, str]:
+        """The SDK's client of an OpenAI model, and the model's name."""
+        return self._models.openai(name)
+
     async def agent(self, name: str) -> Any:
         """Refuse: a chat of two has no agents as tools."""
         raise NotImplementedError(name)

@@ -17,15 +17,7 @@ from typing import TYPE_CHECKING, assert_never, cast
 from gateway.access.tool_policy import tool_rule
 from gateway.base.imports import Imports
 from gateway.base.paths import make_private
-from gateway.config.agents import (
-    AgentConfig,
-    AssistantConfig,
-    CodeExecutorConfig,
-    MessageFilterConfig,
-    SocietyOfMindConfig,
-    UserProxyConfig,
-    behind_filters,
-)
+from gateway.config.agents import AgentConfig, AssistantConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpReference
 from gateway.config.nesting import servers_of, teams_inside
@@ -60,6 +52,7 @@ from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_l
 from gateway.store.records import MemoPlace
 from gateway.values import NO_ORIGIN, Origin
 from teams.base import ChatAgent, Team, ToolCall
+from teams.kinds import Named, uses_of
 from teams.memory import Memory
 from teams.models import ModelError
 
@@ -244,7 +237,7 @@ class TeamFactory:
     def _stores_of_people(self) -> Iterator[tuple[str, StoreMemoryKind]]:
         for name, team in self._config.teams.items():
             for agent in team.agents.values() if isinstance(team, GroupTeam) else ():
-                speaker = behind_filters(agent)
+                speaker = agent.speaker
                 for memory in speaker.memory if isinstance(speaker, AssistantConfig) else ():
                     if isinstance(memory, StoreMemoryKind) and memory.scope == "person":
                         yield name, memory
@@ -394,18 +387,12 @@ class TeamFactory:
         return labels
 
     def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
-        match agent:
-            case CodeExecutorConfig():
-                return {name: "" if agent.model is None else self._models.label(agent.model)}
-            case UserProxyConfig():
-                return {name: ""}
-            case MessageFilterConfig():
-                return self._agent_labels(name, agent.agent)
-            case SocietyOfMindConfig():
-                inner = self._labels(agent.team, self._config.teams[agent.team])
-                return inner | {name: self._models.label(agent.model)}
-            case _:
-                return {name: self._models.label(agent.model)}
+        speaker, labels = agent.speaker, dict[str, str]()
+        for use in uses_of(speaker):
+            if use.by is speaker and use.meaning == Named("teams"):
+                labels |= self._labels(use.value, self._config.teams[use.value])
+        model: str | None = getattr(speaker, "model", None)
+        return labels | {name: "" if model is None else self._models.label(model)}
 
     def _is_written_here(self, name: str) -> bool:
         """True if the config alone defines the team, without files or Python."""

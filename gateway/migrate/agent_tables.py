@@ -12,6 +12,7 @@ from gateway.migrate.stubs import SourceTool
 from gateway.migrate.toml_text import plain
 from teams.kinds import (
     KINDS,
+    OTHERS,
     Family,
     ImportPath,
     KindsOf,
@@ -23,7 +24,6 @@ from teams.kinds import (
     needs_part,
 )
 
-_NAMES = {"context": "model context"}
 Table: TypeAlias = dict[str, Any]
 Tables: TypeAlias = dict[str, Table]
 
@@ -38,6 +38,9 @@ class AgentTables(ABC):
         self._lists: Mapping[str, Callable[[Fields], list[Table]]] = {
             "initial_messages": self.parts.initial_messages,
             "contents": self.parts.contents,
+            "per_source": lambda fields: plain_value(
+                fields.take("filter", {}).get("per_source", [])
+            ),
         }
 
     @abstractmethod
@@ -53,8 +56,7 @@ class AgentTables(ABC):
     def take_context(self, fields: Fields, table: dict[str, Any]) -> None:
         """Take the model context."""
         form = fields.component("model_context")
-        context = self.part("context", form, fields.at("model_context"), {})
-        if context and context != {"type": "unbounded"}:
+        if context := self.part("context", form, fields.at("model_context"), {}):
             table["model_context"] = context
 
     def named_agent(self, form: Form, path: str, agents: Tables) -> str | None:
@@ -64,62 +66,15 @@ class AgentTables(ABC):
             self.report.lose(path, f"a second agent called {name!r} in this team")
             return None
         agents[name] = {}  # its place in the order
-        made = self._agent(form, path, agents)
+        made = self.part("agent", form, path, agents)
         if made is None:
             del agents[name]
             return None
         agents[name] = made
         return name
 
-    def _agent(self, form: Form, path: str, agents: Tables) -> dict[str, Any] | None:
-        fields = Fields(form, path, self.report)
-        fields.take("name")
-        match class_of(form):
-            case "AssistantAgent":
-                table = self._assistant(fields, agents)
-            case "UserProxyAgent":
-                table = {"type": "user_proxy"} | fields.copy("description")
-            case "CodeExecutorAgent":
-                table = self._code_executor(fields)
-            case "FileSurfer":
-                table = {"type": "file_surfer"} | fields.copy("description")
-                self.take_model(fields, table)
-                if folder := fields.take("base_path"):
-                    table["folder"] = plain(folder)
-            case "MagenticOneCoderAgent":
-                table = {"type": "coder"}
-                self.take_model(fields, table)
-                return table  # it reads nothing else
-            case "SocietyOfMindAgent":
-                table: dict[str, Any] = {"type": "society_of_mind"}
-                table |= fields.copy("description", "instruction", "response_prompt")
-                self.take_model(fields, table)
-                self.take_context(fields, table)
-                inner = fields.component("team")
-                team = inner and self.team(inner, fields.at("team"))
-                if not team:
-                    self.report.lose(path, "this agent, whose team can't be taken")
-                    return None
-                table["team"] = team
-            case "MultimodalWebSurfer":
-                table = {"type": "web_surfer"}
-                table |= fields.copy("description", "start_page", "headless", "browser_channel")
-                self.take_model(fields, table)
-            case "MessageFilterAgent":
-                inner = fields.component("wrapped_agent")
-                made = inner and self._agent(inner, fields.at("wrapped_agent"), agents)
-                if not made:
-                    self.report.lose(path, "this agent, whose agent can't be taken")
-                    return None
-                rules = fields.take("filter", {}).get("per_source", [])
-                table = {"type": "message_filter", "per_source": plain_value(rules), "agent": made}
-            case _:
-                self.report.lose(path, f"no agent like {form['provider']}")
-                return None
-        fields.rest()
-        return table
-
     def _assistant(self, fields: Fields, agents: Tables) -> dict[str, Any]:
+        fields.take("name")
         table: dict[str, Any] = fields.copy("description")
         self.take_model(fields, table)
         # An absent text is the default one in config.toml, an empty one none.
@@ -142,6 +97,7 @@ class AgentTables(ABC):
             said = "write the type as a pydantic model and name it in output_content_type"
             self.report.lose(fields.at("structured_message_factory"), said)
         tools, servers = self._tools(fields, agents)
+        fields.rest()
         return table | ({"tools": tools} if tools else {}) | ({"mcp": servers} if servers else {})
 
     def _tools(
@@ -172,10 +128,11 @@ class AgentTables(ABC):
         """The table of a part; None if no kind makes it."""
         if form is None:
             return None
-        named = KINDS[family]
-        name = next((each for each in named if named[each].makes == class_of(form)), "")
-        if not name:
-            what = _NAMES.get(family, family)
+        named = {each.makes: name for name, each in KINDS[family].items() if name != "openai"}
+        name = named.get(class_of(form)) or OTHERS.get(form["provider"])
+        table_of = KindsOf(family).members
+        if name is None or table_of[name].kind.family != family:
+            what = "model context" if family == "context" else family
             self.report.lose(path, f"no {what} like {form['provider']}")
             return None
         fields = Fields(form, path, self.report)
@@ -184,32 +141,44 @@ class AgentTables(ABC):
                 return self._function(fields)
             case "tool", "http":
                 return self.parts.web_tool(fields)
+            case "agent", "assistant":
+                return self._assistant(fields, agents)
             case _:
-                table: Table = {} if named[name].by_key else {"type": name}
-                return self._filled(table, KindsOf(family).members[name], fields, agents)
+                table: Table = {"type": name} if "type" in table_of[name].model_fields else {}
+                return self._filled(table, table_of[name], fields, agents)
 
     def _filled(
         self, table: Table, kind: type[Part], fields: Fields, agents: Tables
     ) -> Table | None:
-        """The table with its fields; None if a needed one lacks."""
+        """The table with its fields; None if a needed one lacks, or it says nothing."""
+        is_agent = kind.kind.family == "agent"
         for setting, meanings in meanings_of(kind).items():
-            argument = argument_of(setting, meanings)
+            argument, is_needed = (
+                argument_of(setting, meanings),
+                kind.model_fields[setting].is_required(),
+            )
             if argument is None or ImportPath() in meanings:
                 continue
             if (read := self._lists.get(setting)) is not None:
-                items = read(fields)
-                table |= (
-                    {setting: items} if items or kind.model_fields[setting].is_required() else {}
-                )
+                if (items := read(fields)) or is_needed:
+                    table[setting] = items
             elif not needs_part(kind, setting):
                 for value in fields.copy(argument).values():
                     table[setting] = value
             elif made := self._inner(kind, setting, fields, agents):
                 table[setting] = made
-            elif kind.model_fields[setting].is_required():
+            elif is_needed:
+                if is_agent:
+                    text = f"this agent, whose {setting} can't be taken"
+                    self.report.lose(fields.path, text)
                 return None
-        fields.rest(*kind.kind.unread)
-        return table
+        if kind.kind.name == "code_executor":
+            self._code_executor(table, fields)
+        if is_agent:
+            fields.take("name")
+        if kind.kind.unread is not None:
+            fields.rest(*kind.kind.unread)
+        return None if table == {"type": "unbounded"} else table
 
     def _inner(self, kind: type[Part], setting: str, fields: Fields, agents: Tables) -> Any:
         """The name or table of a component in a field."""
@@ -240,19 +209,14 @@ class AgentTables(ABC):
         shown = {"name": plain(name)} | ({"description": plain(description)} if description else {})
         return {"path": f"{self._module}:{tool.function}"} | shown
 
-    def _code_executor(self, fields: Fields) -> dict[str, Any]:
-        table: dict[str, Any] = {"type": "code_executor"}
-        table |= fields.copy("description", "sources", "supported_languages")
-        table |= fields.copy("max_retries_on_error")
-        self.take_model(fields, table)
+    def _code_executor(self, table: Table, fields: Fields) -> None:
+        table.setdefault("model_client_stream", False)
         if "model" in table:
             table["system_message"] = plain(fields.take("system_message", ""))
         else:
-            fields.take("system_message")  # nobody reads it
-        table["model_client_stream"] = fields.take("model_client_stream", False)
-        self.take_context(fields, table)
-        executor = fields.component("code_executor")
-        if made := self.part("executor", executor, fields.at("code_executor"), {}):
-            table["executor"] = made
+            table.pop("system_message", None)  # nobody reads it
         self.report.todo.append("code is denied unless [policies.tools] has an execute_code")
-        return table
+
+
+def _per_source(fields: Fields) -> list[Table]:
+    return plain_value(fields.take("filter", {}).get("per_source", []))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateway.config.agents import AssistantConfig, UserProxyConfig, behind_filters
+from gateway.config.agents import AssistantConfig
 from gateway.config.nesting import groups_inside, with_inner
 from gateway.config.problems import Problem
 from gateway.config.teams import MagenticOneTeam
@@ -14,6 +14,7 @@ from gateway.references.agents import A_SPEAKER
 from gateway.references.lookup import Lookup, check_name
 from gateway.references.tools import called_tools
 from teams import MagenticOneGroupChat
+from teams.agents.kinds import UserProxyKind
 
 A_TARGET = "a name that an agent hands over to"
 A_CALL = "a tool or hand-off of this team"
@@ -65,8 +66,8 @@ class ConditionChecker:
     def _targets(self) -> Iterator[str]:
         """Names to which an agent hands over; a person hands back."""
         for _, team in self._groups:
-            for agent in map(behind_filters, team.agents.values()):
+            for agent in (each.speaker for each in team.agents.values()):
                 if isinstance(agent, AssistantConfig):
                     yield from (handoff.target for handoff in agent.handoffs)
-                if isinstance(agent, UserProxyConfig):
+                if isinstance(agent, UserProxyKind):
                     yield from team.agents

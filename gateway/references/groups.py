@@ -7,12 +7,7 @@ from typing import assert_never
 
 from gateway.base.imports import ImportPathError
 from gateway.base.suggest import did_you_mean
-from gateway.config.agents import (
-    AssistantConfig,
-    UserProxyConfig,
-    agents_as_tools,
-    behind_filters,
-)
+from gateway.config.agents import AssistantConfig, agents_as_tools
 from gateway.config.expressions import ExpressionError
 from gateway.config.problems import Problem
 from gateway.config.teams import (
@@ -30,6 +25,7 @@ from gateway.references.agents import AgentChecker, Roster
 from gateway.references.conditions import ConditionChecker
 from gateway.references.lookup import Lookup, check_name
 from teams import DiGraph
+from teams.agents.kinds import UserProxyKind
 
 ENDLESS = "is missing: without termination or max_turns a run never ends"
 ENDLESS_GRAPH = "is missing: the graph has a loop, so a run needs a termination or max_turns to end"
@@ -68,7 +64,7 @@ class GroupChecker:
             ),
         )
         for name, agent in team.agents.items():
-            yield from agents.check((*self._path, "agents", name), name, agent)
+            yield from agents.part((*self._path, "agents", name), name, agent)
         match team:
             case RoundRobinTeam():
                 pass
@@ -143,12 +139,12 @@ class GroupChecker:
             return
         place: KeyPath = (*self._path, "agents", name)
         must = "the first participant of a swarm must be able to hand over"
-        match behind_filters(team.agents[name]):
+        match team.agents[name].speaker:
             case AssistantConfig() as agent:
                 handoffs = (*place, "handoffs")
                 if not agent.handoffs and not self._lookup.written(*handoffs):
                     yield Problem(path=handoffs, text=f"is missing: {must}")
-            case UserProxyConfig():
+            case UserProxyKind():
                 pass
             case _:
                 yield Problem(path=place, text=must)

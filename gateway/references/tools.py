@@ -13,19 +13,7 @@ from gateway.access.tool_policy import (
 )
 from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
-from gateway.config.agents import (
-    AgentConfig,
-    AssistantConfig,
-    CodeExecutorConfig,
-    CoderConfig,
-    FileSurferConfig,
-    MessageFilterConfig,
-    OpenAIConfig,
-    SocietyOfMindConfig,
-    UserProxyConfig,
-    WebSurferConfig,
-    behind_filters,
-)
+from gateway.config.agents import AssistantConfig
 from gateway.config.conversable import ConversableConfig, ConversableTeam
 from gateway.config.nesting import servers_of
 from gateway.config.problems import Problem
@@ -35,10 +23,7 @@ from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.memory import FORGET, REMEMBER
 from gateway.factory.parts import make_handoff
 from teams.code_executor import EXECUTE_CODE
-from teams.kinds import Tool
-
-FILE_TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))
-"""Tools of each FileSurfer."""
+from teams.kinds import Agent, Tool
 
 
 def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
@@ -83,7 +68,7 @@ def called_tools(teams: Iterable[GroupTeam], imports: Imports) -> set[str] | Non
             if tools is None:
                 return None
             called |= tools
-            for agent in map(behind_filters, team.agents.values()):
+            for agent in (each.speaker for each in team.agents.values()):
                 if isinstance(agent, AssistantConfig):
                     called.update(make_handoff(each).name for each in agent.handoffs)
         except (ValueError, TypeError):
@@ -147,40 +132,17 @@ def unknown_tool(tool: str, known: set[str]) -> str:
     return f"found {tool!r}, expected a tool of the teams; {hint}"
 
 
-def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[Tool] | None:
+def _tools(agent: Agent | ConversableConfig) -> Sequence[Tool] | None:
     """An agent's tools; None if only building it shows them all."""
-    match agent:
-        case AssistantConfig():
-            return None if agent.workbench else agent.tools
-        case MessageFilterConfig():
-            return _tools(agent.agent)
-        case FileSurferConfig() | CoderConfig() | WebSurferConfig():
-            return ()
-        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig():
-            return ()
-        case _:
-            return agent.tools
+    return agent.speaker.called() if isinstance(agent, Agent) else agent.tools
 
 
-def _hosted(agent: AgentConfig | ConversableConfig) -> set[str]:
+def _hosted(agent: Agent | ConversableConfig) -> Collection[str]:
     """Names of tools that run at the agent's provider."""
-    if isinstance(agent, MessageFilterConfig):
-        return _hosted(behind_filters(agent))
-    return agent.hosted_names() if isinstance(agent, OpenAIConfig) else set()
+    return agent.speaker.hosted_names() if isinstance(agent, Agent) else ()
 
 
-def _built_in(agent: AgentConfig | ConversableConfig) -> frozenset[str]:
+def _built_in(agent: Agent | ConversableConfig) -> set[str]:
     """Names of the tools that an agent of this kind always has."""
-    match agent:
-        case MessageFilterConfig():
-            return _built_in(behind_filters(agent))
-        case OpenAIConfig():
-            return frozenset(_hosted(agent))
-        case FileSurferConfig():
-            return FILE_TOOLS
-        case WebSurferConfig():
-            from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
-
-            return MultimodalWebSurfer.TOOL_NAMES
-        case _:
-            return frozenset()
+    own = agent.speaker.built_in() if isinstance(agent, Agent) else ()
+    return {*own, *_hosted(agent)}

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo
 from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
 from typing_extensions import override
 
-from teams._base.kind_names import KINDS
+from teams._base.kind_names import KINDS, OTHERS
 from teams._base.kinds import Family, Kind, Load, Named, Part, meanings_of
 from teams._base.tables import Section, setting_error
 
@@ -83,6 +83,7 @@ class KindsOf:
         if not isinstance(kind, Kind) or kind.family != self.family:
             said = f"found {path!r}, expected a kind of {self.family} that it declares"
             raise setting_error("type", said)
+        OTHERS[kind.made_by.replace(":", ".")] = path
 
 
 class _Untold(Part):
@@ -130,5 +131,6 @@ def family_of(table: type[Section], setting: str) -> Family | None:
 
 def needs_part(table: type[Section], setting: str) -> bool:
     """True for a setting whose argument is something that is made."""
-    named = any(isinstance(each, Named) for each in meanings_of(table)[setting])
-    return named or family_of(table, setting) is not None
+    meanings = meanings_of(table)[setting]
+    made = any(Named(each) in meanings for each in ("models", "teams", "agents"))
+    return made or family_of(table, setting) is not None

@@ -22,7 +22,19 @@ _EXECUTORS = "teams.code_executors.kinds"
 _CONTEXTS = "teams.model_context.kinds"
 _MEMORIES = "teams.memory.kinds"
 
+_AGENTS = "teams.agents.kinds"
+
 KINDS: dict[str, dict[str, Declared]] = {
+    "agent": {
+        "openai": Declared("teams.agents.openai.kind:OpenAIKind", "OpenAIAgent"),
+        "user_proxy": Declared(f"{_AGENTS}:UserProxyKind", "UserProxyAgent"),
+        "code_executor": Declared(f"{_AGENTS}:CodeExecutorKind", "CodeExecutorAgent"),
+        "society_of_mind": Declared(f"{_AGENTS}:SocietyOfMindKind", "SocietyOfMindAgent"),
+        "file_surfer": Declared("teams.agents.file_surfer.kind:FileSurferKind", "FileSurfer"),
+        "coder": Declared(f"{_AGENTS}:CoderKind", "MagenticOneCoderAgent"),
+        "web_surfer": Declared("teams.agents.web_surfer.kind:WebSurferKind", "MultimodalWebSurfer"),
+        "message_filter": Declared(f"{_AGENTS}:MessageFilterKind", "MessageFilterAgent"),
+    },
     "tool": {
         "path": Declared(f"{_TOOLS}:FunctionToolKind", "FunctionTool", by_key=True),
         "agent": Declared(f"{_TOOLS}:AgentToolKind", "AgentTool", by_key=True),
@@ -54,3 +66,6 @@ KINDS: dict[str, dict[str, Declared]] = {
     },
 }
 """A test compares them with the declarations. The gateway adds its own."""
+
+OTHERS: dict[str, str] = {}
+"""Declarations of others that a config has named, by the provider of their component."""

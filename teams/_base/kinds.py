@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,12 +27,13 @@ from typing import (
 )
 
 from pydantic import Field
+from pydantic.fields import FieldInfo
 from typing_extensions import override
 
 from teams._base.tables import Section
 
 Place: TypeAlias = tuple[str | int, ...]
-Family: TypeAlias = Literal["tool", "executor", "context", "memory"]
+Family: TypeAlias = Literal["agent", "tool", "executor", "context", "memory"]
 Load: TypeAlias = Callable[[str], Any]
 """A follower of import paths. Raises ValueError."""
 
@@ -48,8 +49,8 @@ class Kind:
     made_by: str
     """Import path of its class; of the base class for parts of somebody's own."""
 
-    unread: tuple[str, ...] = ()
-    """Fields of a component file that config.toml has no setting for, and needs none."""
+    unread: tuple[str, ...] | None = ()
+    """Fields of a component file that need no setting; None for all others."""
 
     slow: str = ""
     """Module that its first use imports, which takes time."""
@@ -64,12 +65,17 @@ class Meaning:
 class Named(Meaning):
     """A name of something else in the config."""
 
-    table: Literal["models", "teams", "agents", "knowledge", "speakers"]
+    table: Literal["models", "teams", "agents", "knowledge", "handoffs", "speakers"]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportPath(Meaning):
     """An import path of somebody's function or class."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonOnly(Meaning):
+    """A setting that no component file can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,10 @@ class Maker(Protocol):
         """The model client of this name."""
         ...
 
+    def openai(self, name: str) -> tuple[Any, str]:
+        """The SDK's client of an OpenAI model, and the model's name."""
+        ...
+
     async def agent(self, name: str) -> Any:
         """A new agent of this team."""
         ...
@@ -147,12 +157,12 @@ class Part(Item):
     async def arguments(self, maker: Maker) -> dict[str, Any]:
         """The arguments of its class."""
         given: dict[str, Any] = {}
-        for name in type(self).model_fields:
+        for name, field in type(self).model_fields.items():
             meanings, value = meanings_of(type(self))[name], getattr(self, name)
             argument = argument_of(name, meanings)
             if InThread() in meanings:
                 value = value or maker.folder
-            if argument and value not in (None, [], {}):
+            if argument and not _is_unset(value, field, meanings):
                 given[argument] = await _argument(value, meanings, maker)
         return given
 
@@ -174,6 +184,34 @@ class OwnPart(Part):
             found = type(made).__name__
             raise ValueError(f"{self.path!r} returned a {found}, expected a {expected.__name__}")
         return made
+
+
+class Agent(Part):
+    """A table of an agent."""
+
+    @property
+    def speaker(self) -> Agent:
+        """The agent that speaks in the end."""
+        return self
+
+    def called(self) -> Sequence[Tool] | None:
+        """The tools of its table; None if only building tells."""
+        return ()
+
+    def built_in(self) -> Collection[str]:
+        """Names of the tools that an agent of this kind always has."""
+        return ()
+
+    def hosted_names(self) -> Collection[str]:
+        """Names of tools that run at its provider."""
+        return ()
+
+
+class DescribedAgent(Agent):
+    """A table of an agent with a description."""
+
+    description: str | None = None
+    """Description for the other agents."""
 
 
 class Shown(NamedTuple):
@@ -200,6 +238,13 @@ def argument_of(name: str, meanings: tuple[Meaning, ...]) -> str | None:
     """The class's argument for a setting; None if it has none."""
     own = None if name == "type" else name
     return next((each.argument for each in meanings if isinstance(each, Given)), own)
+
+
+def _is_unset(value: Any, field: FieldInfo, meanings: tuple[Meaning, ...]) -> bool:
+    if value == "":
+        return Named("models") not in meanings  # there is a default one
+    usual = field.get_default(call_default_factory=True) if value in ([], {}) else None
+    return value is None or value == usual
 
 
 async def _argument(value: Any, meanings: tuple[Meaning, ...], maker: Maker) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from typing_extensions import override
 
 from teams._base.kind_family import KindsOf
-from teams._base.kinds import Kind, Load, Maker, Named, Part, Place, Shown, Tool
+from teams._base.kinds import Kind, Load, Maker, Named, Part, Place, PythonOnly, Shown, Tool
 
 if TYPE_CHECKING:
     from teams._tools.base import BaseTool
@@ -34,7 +34,7 @@ class FunctionToolKind(Tool):
     description: str | None = None
     """Description for the model; the function's docstring if not given."""
 
-    strict: bool = False
+    strict: Annotated[bool, PythonOnly()] = False
     """Ask the model to follow the arguments' schema exactly.
 
     The function's parameters must have no defaults then.

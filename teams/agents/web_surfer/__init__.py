@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from teams._base.lazy_exports import refuse_absent
-from teams.agents.web_surfer._agent import MultimodalWebSurfer
-from teams.agents.web_surfer._controller import PlaywrightController
+from teams._base.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from teams.agents.web_surfer._agent import MultimodalWebSurfer
+    from teams.agents.web_surfer._controller import PlaywrightController
 
 __all__ = ["MultimodalWebSurfer", "PlaywrightController"]
 
 if not TYPE_CHECKING:
-    __getattr__ = refuse_absent(__name__)
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "teams.agents.web_surfer._agent": ("MultimodalWebSurfer",),
+            "teams.agents.web_surfer._controller": ("PlaywrightController",),
+        },
+    )

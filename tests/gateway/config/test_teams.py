@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gateway.app.load import load_config
-from gateway.config.agents import CodeExecutorConfig, MessageFilterConfig
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
 from gateway.config.teams import GraphTeam, MagenticOneTeam, RoundRobinTeam, SelectorTeam
+from teams.agents.kinds import CodeExecutorKind, MessageFilterKind
 from teams.code_executors.kinds import DockerKind, LocalKind
 from teams.model_context.kinds import BufferedKind
 
@@ -103,7 +103,7 @@ def test_agents_that_others_have_as_tools_take_no_part_by_themselves(tmp_path):
     ).teams["t"]
     assert isinstance(team, RoundRobinTeam)
     assert team.members == ["filtered"]
-    assert isinstance(team.agents["filtered"], MessageFilterConfig)
+    assert isinstance(team.agents["filtered"], MessageFilterKind)
 
 
 def test_code_runs_in_a_container_unless_it_is_said_otherwise(tmp_path):
@@ -119,8 +119,8 @@ def test_code_runs_in_a_container_unless_it_is_said_otherwise(tmp_path):
     ).teams["t"]
     assert isinstance(team, RoundRobinTeam)
     a, b = team.agents["a"], team.agents["b"]
-    assert isinstance(a, CodeExecutorConfig)
-    assert isinstance(b, CodeExecutorConfig)
+    assert isinstance(a, CodeExecutorKind)
+    assert isinstance(b, CodeExecutorKind)
     assert isinstance(a.executor, DockerKind)
     assert isinstance(b.executor, LocalKind)
     assert b.executor.work_dir == tmp_path / "code"

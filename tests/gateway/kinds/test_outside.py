@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from gateway.app.assemble import team_factory
 from gateway.app.check import dump_team
 from gateway.app.load import load_config
 from gateway.config.descriptions import described_fields
 from gateway.config.powers import Power, powers_of
 from gateway.config.problems import ConfigError
+from gateway.migrate.team_tables import import_teams
 from gateway.references.tools import known_tools
 from teams.kinds import KindsOf
 
@@ -63,6 +65,69 @@ class EchoKind(Tool):
     def shown(self, load):
         return Shown.taking("echo", "text")
 '''
+AGENT = '''
+from typing import Annotated, ClassVar
+
+from pydantic import BaseModel, Field
+
+from teams.agents import BaseChatAgent
+from teams.base import Response
+from teams.core import Component
+from teams.kinds import Agent, Given, ImportPath, Kind, Named
+from teams.messages import TextMessage
+
+
+class ParrotConfig(BaseModel):
+    name: str
+    phrase: str
+    times: int
+
+
+class Parrot(BaseChatAgent, Component[ParrotConfig]):
+    component_config_schema = ParrotConfig
+
+    def __init__(self, name, phrase="Hello", times=1, follows=None, decide=None) -> None:
+        super().__init__(name, "Repeats a phrase.")
+        self._phrase, self._times, self.follows, self.decide = phrase, times, follows, decide
+
+    produced_message_types = (TextMessage,)
+
+    async def on_messages(self, messages, cancellation_token):
+        text = self._phrase * self._times
+        return Response(chat_message=TextMessage(content=text, source=self.name))
+
+    async def on_reset(self, cancellation_token):
+        pass
+
+
+class ParrotKind(Agent):
+    """An agent that repeats a phrase."""
+
+    kind: ClassVar = Kind("agent", "parrot", "birds:Parrot")
+
+    type: str
+    """Kind of agent."""
+
+    words: Annotated[str, Given("phrase")] = "Hello"
+    """Words that it says."""
+
+    times: int = Field(default=1, ge=1)
+    """Number of times."""
+
+    decide: Annotated[str | None, ImportPath()] = None
+    """Import path of a function that decides."""
+'''
+FLOCK = """
+[models.m]
+model = "gpt-4o"
+[teams.t]
+type = "round_robin"
+max_turns = 1
+[teams.t.agents.a]
+type = "birds:ParrotKind"
+words = "Hi"
+times = 2
+"""
 CONFIG = """
 [models.m]
 model = "gpt-4o"
@@ -90,6 +155,45 @@ async def test_a_tool_has_a_table_a_build_and_a_component(config: Path):
     agent = component["config"]["participants"][0]["config"]
     tool = agent["workbench"][0]["config"]["tools"][0]
     assert (tool["provider"], tool["config"]) == ("toys.Echo", {"times": 3})
+
+
+def write_flock(config: Path, old: str = "", new: str = "") -> None:
+    (config.parent / "birds.py").write_text(AGENT)
+    config.write_text(FLOCK.replace(old, new) if old else FLOCK)
+
+
+async def test_an_agent_speaks_and_becomes_a_component_and_toml_again(config: Path):
+    write_flock(config)
+    loaded = load_config(config)
+    assert known_tools(loaded.config, loaded.imports) == {"execute_code", "CodeExecutor"}
+    team = (await team_factory(loaded, config.parent).build("t", workdir=config.parent)).team
+    result = await team.run(task="Say something.")
+    assert [each.to_text() for each in result.messages] == ["Say something.", "HiHi"]
+    component = json.loads((await dump_team(loaded, "t")).text)
+    told = component["config"]["participants"][0]
+    assert (told["provider"], told["config"]) == (
+        "birds.Parrot",
+        {"name": "a", "phrase": "Hi", "times": 2},
+    )
+    tables = import_teams(component, tools_module="tools").tables
+    agent = tables["teams"]["t"]["agents"]["a"]
+    assert agent == {"type": "birds:ParrotKind", "words": "Hi", "times": 2}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("times = 2", "times = 0", "expected a value greater than or equal to 1"),
+        ("times = 2", 'decide = "birds:nobody"', "there is no 'nobody' in"),
+        ("times = 2", "tmes = 2", "there is no setting 'tmes'; did you mean 'times'?"),
+        ("Kind", "Knd", "there is no 'ParrotKnd' in"),
+    ],
+)
+def test_mistakes_of_an_agent_are_told(config: Path, old: str, new: str, said: str):
+    write_flock(config, old, new)
+    with pytest.raises(ConfigError) as refused:
+        load_config(config)
+    assert said in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,38 @@
+"""Agents that look into files as tables of config.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+from typing_extensions import override
+
+from teams._base.kinds import DescribedAgent, Given, InThread, Kind, Load, Model, Place
+from teams._base.tables import ConfigPath
+
+TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))
+"""Names of the tools that its model calls."""
+
+
+class FileSurferKind(DescribedAgent):
+    """An agent that looks into files; needs the extra `file-surfer`."""
+
+    kind: ClassVar = Kind("agent", "file_surfer", "teams.agents.file_surfer:FileSurfer")
+
+    type: Literal["file_surfer"]
+    """Kind of agent."""
+
+    model: Model = ""
+    """Name of its model in [models]; default_model if not given."""
+
+    folder: Annotated[ConfigPath | None, InThread(), Given("base_path")] = None
+    """Folder that it never leaves; the thread's own folder if not given."""
+
+    @override
+    def built_in(self) -> frozenset[str]:
+        return TOOLS
+
+    @override
+    def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
+        if self.folder and not self.folder.is_dir():
+            yield ("folder",), f"found {str(self.folder)!r}, expected a folder"
