@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, cast
 from gateway.base.database_url import database_place
 from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.toml import KeyPath
+from teams.kinds import KINDS
 
 Kind: TypeAlias = Literal[
     "Python", "command", "code", "folder", "address", "variable", "secret", "team"
@@ -75,16 +76,14 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
         case ("teams" | "mcp", *_):
             if command := _words(table.get("command")):
                 yield Power("command", " ".join([*command, *_words(table.get("args"))]))
-            for kind in (table.get("type"), table.get("executor")):
-                if kind in ("local", "jupyter", "docker", "docker_jupyter"):
-                    is_here = kind in ("local", "jupyter")
-                    yield Power("code", "on this machine" if is_here else "in a container")
+            named = [each for each in map(table.get, ("type", "executor")) if isinstance(each, str)]
+            for known in (family.get(each) for each in named for family in KINDS.values()):
+                if known and known.power:
+                    yield Power(*known.power)
             hosted: Any = table.get("hosted_tools")
             for tool in cast("list[Any]", hosted) if isinstance(hosted, list) else ():
                 kind = cast("dict[str, Any]", tool).get("type") if isinstance(tool, dict) else tool
                 yield Power("address", f"OpenAI's tool {kind}")
-            if table.get("type") == "web_surfer":
-                yield Power("command", "a browser, on any public address")
             for key in ("extra_volumes", "container"):
                 if isinstance(inner := table.get(key), dict):
                     kind = "folder" if key == "extra_volumes" else "code"

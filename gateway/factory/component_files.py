@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -34,6 +35,7 @@ from gateway.config.allowances import (
 )
 from gateway.config.teams import ComponentTeam
 from teams.core import component_class, trust_component_prefix
+from teams.kinds import KINDS, Family, KindsOf, Part
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -174,9 +176,11 @@ def _needs_of_one(node: Mapping[str, Any]) -> Iterator[Allowance]:
     kind = _class_of(node)
     if kind is None:
         return
-    for name in READERS.keys() & _names(kind):
-        config = cast("Any", kind).component_config_schema.model_validate(node["config"])
-        yield from READERS[name](config)
+    names = _names(kind)
+    readers = [READERS[name] for name in READERS.keys() & names]
+    readers += [partial(_wanted, table) for table in _declared(names)]
+    for read in readers:
+        yield from read(cast("Any", kind).component_config_schema.model_validate(node["config"]))
     if not kind.__module__.startswith(("teams.", "gateway.demo.")):
         yield from _foreign(node["config"])
 
@@ -191,6 +195,28 @@ def _class_of(node: Mapping[str, Any]) -> type | None:
 def _names(kind: type) -> set[str]:
     """Names of our classes that this one is, or is made from."""
     return {base.__name__ for base in kind.__mro__ if base.__module__.startswith("teams.")}
+
+
+def _declared(names: Collection[str]) -> Iterator[type[Part]]:
+    """The kinds that make classes of these names."""
+    for family, declared in KINDS.items():
+        for name, each in declared.items():
+            if each.makes in names:
+                yield KindsOf(cast("Family", family)).members[name]
+
+
+def _wanted(table: type[Part], config: Any) -> Iterator[Allowance]:
+    for want in table.wants(config):
+        match want.what:
+            case "command":
+                yield AllowedCommand(command=[want.value])
+            case "address":
+                yield AllowedAddress(base_url=origin_of(want.value))
+            case "code":
+                yield AllowedExecutor(executor="local")
+            case "folder":
+                folder = str(Path.cwd() / want.value)
+                yield AllowedMount(mount=folder, read_only=want.read_only)
 
 
 def _server(config: Any) -> Iterator[Allowance]:
@@ -213,10 +239,6 @@ def _roots(config: Any) -> Iterator[Allowance]:
         scheme, _, path = str(root.get("uri", "")).partition("://")
         if scheme == "file":
             yield AllowedMount(mount=url2pathname(path), read_only=True)
-
-
-def _http(config: Any) -> Iterator[Allowance]:
-    yield AllowedAddress(base_url=origin_of(config.address))
 
 
 def _openai(config: Any) -> Iterator[Allowance]:
@@ -310,31 +332,6 @@ def _docker(config: BaseModel) -> Iterator[Allowance]:
         yield AllowedContainer(container=other)
 
 
-def _local(config: Any) -> Iterator[Allowance]:
-    yield AllowedExecutor(executor="local")
-    if config.work_dir is not None:
-        yield _folder(config.work_dir)
-
-
-def _notebook(config: Any) -> Iterator[Allowance]:
-    yield AllowedExecutor(executor="local")
-    if config.output_dir is not None:
-        yield _folder(config.output_dir)
-
-
-def _files(config: Any) -> Iterator[Allowance]:
-    yield AllowedMount(mount=str(Path.cwd() / (config.base_path or "")), read_only=True)
-
-
-def _browser(config: Any) -> Iterator[Allowance]:
-    """The browser, its first page and its folders; [policies.http] bounds the rest."""
-    yield AllowedCommand(command=[config.browser_channel or "chromium"])
-    yield AllowedAddress(base_url=origin_of(config.start_page or "https://www.bing.com/"))
-    for folder in (config.downloads_folder, config.debug_dir, config.browser_data_dir):
-        if folder is not None:
-            yield _folder(folder)
-
-
 def _cache(config: Any) -> Iterator[Allowance]:
     yield _folder(config.directory)  # it holds pickles: who writes there runs code here
 
@@ -415,7 +412,6 @@ READERS: Mapping[str, Reader] = {
     "StreamableHttpMcpToolAdapter": _server,
     "McpSessionActor": _server,
     "StaticRootsProvider": _roots,
-    "HttpTool": _http,
     "AnthropicChatCompletionClient": _anthropic,
     "AnthropicBedrockChatCompletionClient": _bedrock,
     "AzureAISearchTool": _azure_search,
@@ -424,16 +420,12 @@ READERS: Mapping[str, Reader] = {
     "AzureOpenAIChatCompletionClient": _azure,
     "OllamaChatCompletionClient": _ollama,
     "DockerCommandLineCodeExecutor": _docker,
-    "JupyterCodeExecutor": _notebook,
-    "LocalCommandLineCodeExecutor": _local,
     "DiskCacheStore": _cache,
     "KnowledgeMemory": _knowledge,
     "RedisStore": _redis_store,
     "ChromaDBVectorMemory": _chroma,
     "RedisMemory": _redis_memory,
     "Mem0Memory": _mem0,
-    "FileSurfer": _files,
-    "MultimodalWebSurfer": _browser,
 }
 """Our component classes that want something, by name; subclasses want the same."""
 

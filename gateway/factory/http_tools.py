@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gateway.config.policies import HttpPolicy
 from gateway.factory.ownership import all_parts
+from teams.kinds import NetworkRules
 
 if TYPE_CHECKING:
     from teams.base import Team
@@ -30,17 +31,16 @@ def apply_http_policy(team: Team, policy: HttpPolicy) -> None:
 
     Raises ValueError for a tool that it does not allow.
     """
-    if "teams.agents.web_surfer" in sys.modules:
-        from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
-
-        for surfer in (part for part in all_parts(team) if isinstance(part, MultimodalWebSurfer)):
-            surfer.network.reaches = lambda host: policy.hosts is None or covers(policy.hosts, host)
-            surfer.network.is_private_allowed = partial(covers, policy.private_hosts)
+    parts = list(all_parts(team))
+    for rules in (getattr(part, "__dict__", {}).get("network") for part in parts):
+        if isinstance(rules, NetworkRules):
+            rules.reaches = lambda host: policy.hosts is None or covers(policy.hosts, host)
+            rules.is_private_allowed = partial(covers, policy.private_hosts)
     if "teams.tools.http._tool" not in sys.modules:
         return  # so nobody has made one
     from teams.tools.http import HttpTool  # few need it
 
-    for tool in (part for part in all_parts(team) if isinstance(part, HttpTool)):
+    for tool in (part for part in parts if isinstance(part, HttpTool)):
         if said := http_refusal(policy, tool.name, tool.host, tool.method):
             raise ValueError(said)
         tool.public_only = not covers(policy.private_hosts, tool.host)

@@ -40,8 +40,6 @@ _OURS = (
 """Beginnings of the modules whose objects may hold parts."""
 _MESSAGES = ("teams._base.", "teams._messages.")
 """Beginnings of the modules of ours whose objects hold messages and texts at most."""
-_WITH_CLOSE = ("teams.agents.web_surfer", "teams.agents.openai")
-"""Beginnings of the modules whose agents hold a browser, or a client of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +175,7 @@ def _closed_by(kind: type) -> str:
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.
         return "close" if hasattr(kind, "close") else "stop"
-    # Agents of ours hold nothing that has to be released, but for these.
-    ours = kind.__module__.startswith("teams.") and not kind.__module__.startswith(_WITH_CLOSE)
+    ours = kind.__module__.startswith("teams.") and not getattr(kind, "holds_own", False)
     return "close" if issubclass(kind, ChatAgent) and not ours else ""
 
 

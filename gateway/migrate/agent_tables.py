@@ -38,9 +38,7 @@ class AgentTables(ABC):
         self._lists: Mapping[str, Callable[[Fields], list[Table]]] = {
             "initial_messages": self.parts.initial_messages,
             "contents": self.parts.contents,
-            "per_source": lambda fields: plain_value(
-                fields.take("filter", {}).get("per_source", [])
-            ),
+            "per_source": _per_source,
         }
 
     @abstractmethod

@@ -98,7 +98,7 @@ class _Members(Mapping[str, type[Part]]):
 
     @override
     def __getitem__(self, name: str) -> type[Part]:
-        return _declared(name if ":" in name else self._paths[name])
+        return _declared(name if name in OTHERS.values() else self._paths[name])
 
     @override
     def __iter__(self) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The names of kinds, by family."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Declared(NamedTuple):
@@ -15,6 +15,9 @@ class Declared(NamedTuple):
     by_key: bool = False
     """True if a key of this name tells it, and no `type`."""
 
+    power: tuple[Literal["command", "code"], str] | None = None
+    """What it starts, for the operator's word."""
+
 
 _TOOLS = "teams.tools.kinds"
 _EXECUTORS = "teams.code_executors.kinds"
@@ -22,6 +25,7 @@ _EXECUTORS = "teams.code_executors.kinds"
 _CONTEXTS = "teams.model_context.kinds"
 _MEMORIES = "teams.memory.kinds"
 
+_HERE, _BOX = ("code", "on this machine"), ("code", "in a container")
 _AGENTS = "teams.agents.kinds"
 
 KINDS: dict[str, dict[str, Declared]] = {
@@ -32,7 +36,11 @@ KINDS: dict[str, dict[str, Declared]] = {
         "society_of_mind": Declared(f"{_AGENTS}:SocietyOfMindKind", "SocietyOfMindAgent"),
         "file_surfer": Declared("teams.agents.file_surfer.kind:FileSurferKind", "FileSurfer"),
         "coder": Declared(f"{_AGENTS}:CoderKind", "MagenticOneCoderAgent"),
-        "web_surfer": Declared("teams.agents.web_surfer.kind:WebSurferKind", "MultimodalWebSurfer"),
+        "web_surfer": Declared(
+            "teams.agents.web_surfer.kind:WebSurferKind",
+            "MultimodalWebSurfer",
+            power=("command", "a browser, on any public address"),
+        ),
         "message_filter": Declared(f"{_AGENTS}:MessageFilterKind", "MessageFilterAgent"),
     },
     "tool": {
@@ -43,10 +51,12 @@ KINDS: dict[str, dict[str, Declared]] = {
         "http": Declared("teams.tools.http.kind:HttpToolKind", "HttpTool", by_key=True),
     },
     "executor": {
-        "docker": Declared(f"{_EXECUTORS}:DockerKind", "DockerCommandLineCodeExecutor"),
-        "local": Declared(f"{_EXECUTORS}:LocalKind", "LocalCommandLineCodeExecutor"),
-        "jupyter": Declared(f"{_EXECUTORS}:JupyterKind", "JupyterCodeExecutor"),
-        "docker_jupyter": Declared(f"{_EXECUTORS}:DockerJupyterKind", "DockerJupyterCodeExecutor"),
+        "docker": Declared(f"{_EXECUTORS}:DockerKind", "DockerCommandLineCodeExecutor", power=_BOX),
+        "local": Declared(f"{_EXECUTORS}:LocalKind", "LocalCommandLineCodeExecutor", power=_HERE),
+        "jupyter": Declared(f"{_EXECUTORS}:JupyterKind", "JupyterCodeExecutor", power=_HERE),
+        "docker_jupyter": Declared(
+            f"{_EXECUTORS}:DockerJupyterKind", "DockerJupyterCodeExecutor", power=_BOX
+        ),
         "path": Declared(f"{_EXECUTORS}:OwnExecutorKind", "CodeExecutor", by_key=True),
     },
     "context": {

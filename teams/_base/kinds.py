@@ -95,6 +95,22 @@ class Given(Meaning):
     argument: str | None
 
 
+@dataclass(slots=True)
+class NetworkRules:
+    """Hosts that a part's `network` reaches, and those that may be private."""
+
+    reaches: Callable[[str], bool] = lambda _: True
+    is_private_allowed: Callable[[str], bool] = lambda _: False
+
+
+class Want(NamedTuple):
+    """A power that a component file asks for."""
+
+    what: Literal["command", "address", "code", "folder"]
+    value: str
+    read_only: bool = False
+
+
 class Maker(Protocol):
     """Maker of the parts of one thread's team."""
 
@@ -149,6 +165,11 @@ class Part(Item):
     async def build(self, maker: Maker, **more: Any) -> Any:
         """Make the part, also of `more` arguments. Raises what its class raises."""
         return maker.load(self.kind.made_by)(**await self.arguments(maker), **more)
+
+    @staticmethod
+    def wants(config: Any) -> Iterator[Want]:
+        """The powers of a component with this config."""
+        yield from ()
 
     def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
         """Check what its names don't tell."""

@@ -181,6 +181,9 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
                 for field in self._state_fields:
                     await field.load(self, loaded, types)
 
+    holds_own: ClassVar[bool] = False
+    """True for agents of ours that hold a browser or a client of their own."""
+
     async def close(self) -> None:
         """Release what the agent holds. Does nothing by default."""
 

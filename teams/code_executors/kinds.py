@@ -18,6 +18,7 @@ from teams._base.kinds import (
     OwnPart,
     Part,
     Place,
+    Want,
 )
 from teams._base.tables import ConfigPath
 
@@ -76,6 +77,13 @@ class LocalKind(_Executor):
         if folder and not (folder / "pyvenv.cfg").is_file():
             text = f"found no pyvenv.cfg in {folder}, expected a virtual environment"
             yield ("virtual_env",), text
+
+    @staticmethod
+    @override
+    def wants(config: Any) -> Iterator[Want]:
+        yield Want("code", "local")
+        if config.work_dir is not None:
+            yield Want("folder", config.work_dir)
 
 
 class DockerKind(_Executor):
@@ -172,6 +180,13 @@ class JupyterKind(_Notebook):
 
     type: Literal["jupyter"]
     """Kind of executor."""
+
+    @staticmethod
+    @override
+    def wants(config: Any) -> Iterator[Want]:
+        yield Want("code", "local")
+        if config.output_dir is not None:
+            yield Want("folder", config.output_dir)
 
 
 class DockerJupyterKind(_Notebook):

@@ -53,6 +53,10 @@ ROWS = {
     "teams/_base/document_process.py": {"fork": "a document is read in a fork that may do nothing"},
     "teams/_base/documents.py": {"subprocess": "our own reader of documents"},
     "teams/_base/environment.py": {"ctypes": "prctl of the C library"},
+    "teams/_base/kind_family.py": {
+        "import_module": "the table of names; a path of config.toml, which is a power, once that"
+        " has loaded it",
+    },
     "teams/_base/lazy_exports.py": {"import_module": LITERALS},
     "teams/_base/templates.py": {"vformat": "fields and keys alone; see test_templates.py"},
     "teams/_components/constructor_config.py": {"create_model": OURS, "eval_str": OURS},

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from typing_extensions import override
 
-from teams._base.kinds import DescribedAgent, Given, InThread, Kind, Load, Model, Place
+from teams._base.kinds import DescribedAgent, Given, InThread, Kind, Load, Model, Place, Want
 from teams._base.tables import ConfigPath
 
 TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))
@@ -36,3 +36,8 @@ class FileSurferKind(DescribedAgent):
     def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
         if self.folder and not self.folder.is_dir():
             yield ("folder",), f"found {str(self.folder)!r}, expected a folder"
+
+    @staticmethod
+    @override
+    def wants(config: Any) -> Iterator[Want]:
+        yield Want("folder", config.base_path or "", read_only=True)

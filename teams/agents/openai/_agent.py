@@ -79,6 +79,7 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
     """
 
     component_config_schema = OpenAIAgentConfig
+    holds_own = True
     component_provider_override: ClassVar[str | None] = "teams.agents.openai.OpenAIAgent"
 
     def __init__(

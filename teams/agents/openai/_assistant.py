@@ -53,6 +53,8 @@ class OpenAIAssistantAgent(HostedFilesAgent):
     Raises ValueError for ids of the ended service, other tools, and a ChatCompletionClient.
     """
 
+    holds_own = True
+
     def __init__(
         self,
         name: str,

@@ -16,6 +16,7 @@ from teams._base.cancellation import CancellationToken
 from teams._base.construct import new_id
 from teams._base.extras import require_packages
 from teams._base.image import Image
+from teams._base.kinds import NetworkRules
 from teams._base.safe_files import write_file
 from teams._base.tool_call import FunctionCall
 from teams._components.component import ComponentModel
@@ -33,7 +34,6 @@ from teams._snapshot.description import RecordField
 from teams.agents._assistant import AssistantAgent
 from teams.agents.web_surfer._controller import PlaywrightController
 from teams.agents.web_surfer._prompts import READER, SYSTEM
-from teams.agents.web_surfer._proxy import NetworkRules
 from teams.agents.web_surfer._session import BrowserSession
 from teams.agents.web_surfer._tools import (
     LONGEST_CALL,
@@ -109,6 +109,7 @@ class MultimodalWebSurfer(AssistantAgent):
     """
 
     component_config_schema = MultimodalWebSurferConfig
+    holds_own = True
     component_provider_override: ClassVar[str | None] = (
         "teams.agents.web_surfer.MultimodalWebSurfer"
     )

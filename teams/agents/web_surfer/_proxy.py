@@ -12,13 +12,12 @@ import base64
 import re
 import secrets
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies
 
 from teams._base.addresses import is_public
+from teams._base.kinds import NetworkRules
 from teams._base.web import has_proxy, is_named, public_addresses
 
 CONNECT_SECONDS = 10.0
@@ -33,14 +32,6 @@ _CREDENTIALS = re.compile(rb"(?im)^proxy-authorization:[ \t]*basic[ \t]+([\w+/=-
 
 USER = "parley"
 _WHO_ASKS = b"HTTP/1.1 407 Who asks?\r\nProxy-Authenticate: Basic realm=parley\r\n"
-
-
-@dataclass(slots=True)
-class NetworkRules:
-    """Hosts that a browser may reach, and those that may be private."""
-
-    reaches: Callable[[str], bool] = lambda _: True
-    is_private_allowed: Callable[[str], bool] = lambda _: False
 
 
 class JudgingProxy:

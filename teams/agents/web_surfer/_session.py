@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from teams._base.environment import environment_for_code
+from teams._base.kinds import NetworkRules
 from teams._base.safe_files import write_file
 from teams.agents.web_surfer._controller import (
     InteractiveRegion,
@@ -21,7 +22,7 @@ from teams.agents.web_surfer._controller import (
     clean,
     page_error,
 )
-from teams.agents.web_surfer._proxy import USER, JudgingProxy, NetworkRules
+from teams.agents.web_surfer._proxy import USER, JudgingProxy
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, Download, Page, Playwright

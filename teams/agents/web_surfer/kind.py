@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
-from teams._base.kinds import DescribedAgent, Given, Kind, Maker, Model, Reaches
+from teams._base.kinds import DescribedAgent, Given, Kind, Maker, Model, Reaches, Want
 
 
 class WebSurferKind(DescribedAgent):
@@ -56,3 +57,13 @@ class WebSurferKind(DescribedAgent):
             "debug_dir": folder,
             "to_save_screenshots": self.screenshots and folder is not None,
         }
+
+    @staticmethod
+    @override
+    def wants(config: Any) -> Iterator[Want]:
+        """The browser, its first page and its folders; [policies.http] bounds the rest."""
+        yield Want("command", config.browser_channel or "chromium")
+        yield Want("address", config.start_page or "https://www.bing.com/")
+        for folder in (config.downloads_folder, config.debug_dir, config.browser_data_dir):
+            if folder is not None:
+                yield Want("folder", folder)

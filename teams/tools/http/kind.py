@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from teams._base.kinds import Kind, Load, Maker, Place, Reaches, Shown, Tool
+from teams._base.kinds import Kind, Load, Maker, Place, Reaches, Shown, Tool, Want
 from teams._base.tables import Method, Secret, setting_error
 
 if TYPE_CHECKING:
@@ -129,3 +129,8 @@ class HttpToolKind(Tool):
             self.made()
         except (ValueError, TypeError) as error:
             yield (), str(error)
+
+    @staticmethod
+    @override
+    def wants(config: Any) -> Iterator[Want]:
+        yield Want("address", config.address)

@@ -9,7 +9,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import BaseTestServer, TestServer
 
-from teams.agents.web_surfer._proxy import USER, JudgingProxy, NetworkRules
+from teams.agents.web_surfer._proxy import USER, JudgingProxy
+from teams.kinds import NetworkRules
 from tests.fakes.proxy import FakeProxy
 
 HERE = NetworkRules(is_private_allowed=lambda host: host in ("127.0.0.1", "site.example"))
