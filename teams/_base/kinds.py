@@ -53,7 +53,7 @@ class Kind:
     """Fields of a component file that need no setting; None for all others."""
 
     slow: str = ""
-    """Module that its first use imports, which takes time."""
+    """HTTP library that its first use loads, which takes time."""
 
 
 @dataclass(frozen=True, slots=True)
