@@ -175,7 +175,9 @@ def _closed_by(kind: type) -> str:
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.
         return "close" if hasattr(kind, "close") else "stop"
-    ours = kind.__module__.startswith("teams.") and not getattr(kind, "holds_own", False)
+    ours = kind.__module__.startswith("teams.") and not getattr(
+        cast("type", kind), "holds_own", False
+    )
     return "close" if issubclass(kind, ChatAgent) and not ours else ""
 
 

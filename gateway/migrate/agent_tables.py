@@ -148,7 +148,7 @@ class AgentTables(ABC):
     def _filled(
         self, table: Table, kind: type[Part], fields: Fields, agents: Tables
     ) -> Table | None:
-        """The table with its fields; None if a needed one lacks, or it says nothing."""
+        """The table with its fields; None if it lacks a needed one."""
         is_agent = kind.kind.family == "agent"
         for setting, meanings in meanings_of(kind).items():
             argument, is_needed = (

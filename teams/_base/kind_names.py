@@ -1,6 +1,9 @@
 """The names of kinds, by family."""
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
+
+
+Power: TypeAlias = tuple[Literal["command", "code"], str]
 
 
 class Declared(NamedTuple):
@@ -15,8 +18,8 @@ class Declared(NamedTuple):
     by_key: bool = False
     """True if a key of this name tells it, and no `type`."""
 
-    power: tuple[Literal["command", "code"], str] | None = None
-    """What it starts, for the operator's word."""
+    power: Power | None = None
+    """Program or code that it starts, for the operator's word."""
 
 
 _TOOLS = "teams.tools.kinds"
@@ -25,7 +28,8 @@ _EXECUTORS = "teams.code_executors.kinds"
 _CONTEXTS = "teams.model_context.kinds"
 _MEMORIES = "teams.memory.kinds"
 
-_HERE, _BOX = ("code", "on this machine"), ("code", "in a container")
+_HERE: Power = ("code", "on this machine")
+_BOX: Power = ("code", "in a container")
 _AGENTS = "teams.agents.kinds"
 
 KINDS: dict[str, dict[str, Declared]] = {
