@@ -2,7 +2,6 @@
 
 from typing import Literal, NamedTuple, TypeAlias
 
-
 Power: TypeAlias = tuple[Literal["command", "code"], str]
 
 
