@@ -1,47 +1,54 @@
 """Kinds of tools and other parts, declared by their modules."""
 
-from teams._base.kind_family import KindsOf, family_of, needs_part
-from teams._base.kind_names import KINDS, OTHERS, Declared
-from teams._base.kinds import (
-    Agent,
-    DescribedAgent,
-    Family,
-    Given,
-    ImportPath,
-    InThread,
-    Item,
-    Kind,
-    Maker,
-    Meaning,
-    Model,
-    Named,
-    NetworkRules,
-    OwnPart,
-    Part,
-    PythonOnly,
-    Reaches,
-    Shown,
-    Tool,
-    Use,
-    Want,
-    argument_of,
-    meanings_of,
-    tables_in,
-    uses_of,
-)
-from teams._base.tables import (
-    ConfigPath,
-    Method,
-    Secret,
-    Section,
-    SettingMistake,
-    config_folder,
-    setting_error,
-    setting_errors,
-    shorthand,
-    tag_by,
-    tag_of,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from teams._base.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from teams._base.kind_family import KindsOf, family_of, needs_part
+    from teams._base.kind_names import KINDS, OTHERS, Declared
+    from teams._base.kinds import (
+        Agent,
+        DescribedAgent,
+        Family,
+        Given,
+        ImportPath,
+        InThread,
+        Item,
+        Kind,
+        Maker,
+        Meaning,
+        Model,
+        Named,
+        NetworkRules,
+        OwnPart,
+        Part,
+        PythonOnly,
+        Reaches,
+        Shown,
+        Tool,
+        Use,
+        Want,
+        argument_of,
+        meanings_of,
+        tables_in,
+        uses_of,
+    )
+    from teams._base.tables import (
+        ConfigPath,
+        Method,
+        Secret,
+        Section,
+        SettingMistake,
+        config_folder,
+        setting_error,
+        setting_errors,
+        shorthand,
+        tag_by,
+        tag_of,
+    )
 
 __all__ = [
     "KINDS",
@@ -87,3 +94,52 @@ __all__ = [
     "tag_of",
     "uses_of",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "teams._base.kind_family": ("KindsOf", "family_of", "needs_part"),
+            "teams._base.kind_names": ("Declared", "KINDS", "OTHERS"),
+            "teams._base.kinds": (
+                "Agent",
+                "DescribedAgent",
+                "Family",
+                "Given",
+                "ImportPath",
+                "InThread",
+                "Item",
+                "Kind",
+                "Maker",
+                "Meaning",
+                "Model",
+                "Named",
+                "NetworkRules",
+                "OwnPart",
+                "Part",
+                "PythonOnly",
+                "Reaches",
+                "Shown",
+                "Tool",
+                "Use",
+                "Want",
+                "argument_of",
+                "meanings_of",
+                "tables_in",
+                "uses_of",
+            ),
+            "teams._base.tables": (
+                "ConfigPath",
+                "Method",
+                "Secret",
+                "Section",
+                "SettingMistake",
+                "config_folder",
+                "setting_error",
+                "setting_errors",
+                "shorthand",
+                "tag_by",
+                "tag_of",
+            ),
+        },
+    )

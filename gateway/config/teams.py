@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -13,37 +13,50 @@ from gateway.config.allowances import AllowanceConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.expressions import parse
 from gateway.config.table import template
-from teams.kinds import ConfigPath, PythonOnly, Section, setting_error, tag_by
+from teams.kinds import (
+    ConfigPath,
+    Given,
+    ImportPath,
+    Kind,
+    Model,
+    Part,
+    PythonOnly,
+    Section,
+    setting_error,
+    tag_by,
+)
 
 
-class GroupTeam(Section):
+class GroupTeam(Part):
     """Settings that all team types in TOML share."""
 
     description: str = ""
     """Purpose of the team, for lists and for a team around it."""
 
-    agents: dict[str, AgentConfig] = Field(default_factory=dict)
+    agents: Annotated[dict[str, AgentConfig], Given(None)] = Field(default_factory=dict)
     """Agents, each as [teams.NAME.agents.AGENT].
 
     Names are letters, digits and underscores.
     """
 
-    participants: list[str] = Field(default_factory=list)
+    participants: Annotated[list[str], Given(None)] = Field(default_factory=list)
     """Participants in order: agents of this team, or other teams.
 
     If not given, all agents in their order in the file, except those that are tools of others.
     """
 
-    termination: str | None = None
+    termination: Annotated[str | None, Given(None)] = None
     """End of a run, such as "TextMention('DONE') | MaxMessage(30)"."""
 
     max_turns: int | None = Field(default=None, ge=1)
     """Agents' turns that a run may take."""
 
-    memory: Annotated[TeamMemoryConfig | None, PythonOnly()] = None
+    memory: Annotated[TeamMemoryConfig | None, PythonOnly(), Given(None)] = None
     """Memory of its assistants beyond a thread, as [teams.NAME.memory]."""
 
-    custom_message_types: Annotated[list[str], PythonOnly()] = Field(default_factory=list)
+    custom_message_types: Annotated[list[str], PythonOnly(), Given(None)] = Field(
+        default_factory=list
+    )
     """Import paths of message types of your own that participants produce."""
 
     @field_validator("agents")
@@ -86,12 +99,16 @@ class _AnnouncingTeam(GroupTeam):
 class RoundRobinTeam(_AnnouncingTeam):
     """Everybody speaks in turn."""
 
+    kind: ClassVar = Kind("team", "round_robin", "teams:RoundRobinGroupChat")
+
     type: Literal["round_robin"]
     """Kind of team."""
 
 
 class SwarmTeam(_AnnouncingTeam):
     """Agents hand the work over; the first participant begins."""
+
+    kind: ClassVar = Kind("team", "swarm", "teams:Swarm")
 
     type: Literal["swarm"]
     """Kind of team."""
@@ -100,10 +117,12 @@ class SwarmTeam(_AnnouncingTeam):
 class SelectorTeam(_AnnouncingTeam):
     """A model, or a function, chooses who speaks next."""
 
+    kind: ClassVar = Kind("team", "selector", "teams:SelectorGroupChat")
+
     type: Literal["selector"]
     """Kind of team."""
 
-    model: str = ""
+    model: Model = ""
     """Name of the choosing model in [models]; default_model if not given."""
 
     selector_prompt: Annotated[str, template("roles", "participants", "history")] | None = None
@@ -118,13 +137,13 @@ class SelectorTeam(_AnnouncingTeam):
     max_selector_attempts: int = Field(default=3, ge=1)
     """Times that the model is asked for exactly one participant."""
 
-    selector_func: Annotated[str | None, PythonOnly()] = None
+    selector_func: Annotated[str | None, ImportPath(), PythonOnly()] = None
     """Import path of a function that chooses the speaker.
 
     It gets the messages; if it returns None, the model chooses. It may be async.
     """
 
-    candidate_func: Annotated[str | None, PythonOnly()] = None
+    candidate_func: Annotated[str | None, ImportPath(), PythonOnly()] = None
     """Import path of a function that returns the candidates.
 
     It gets the messages.
@@ -187,21 +206,25 @@ class GraphTeam(GroupTeam):
     Every participant is a node.
     """
 
+    kind: ClassVar = Kind("team", "graph", "teams:GraphFlow")
+
     type: Literal["graph"]
     """Kind of team."""
 
-    edges: list[GraphEdge] = Field(default_factory=list)
+    edges: Annotated[list[GraphEdge], Given(None)] = Field(default_factory=list)
     """Ways between participants, each as [[teams.NAME.edges]]."""
 
-    nodes: dict[str, GraphNode] = Field(default_factory=dict)
+    nodes: Annotated[dict[str, GraphNode], Given(None)] = Field(default_factory=dict)
     """Settings of participants, each as [teams.NAME.nodes.PARTICIPANT]."""
 
-    default_start_node: str | None = None
+    default_start_node: Annotated[str | None, Given(None)] = None
     """First participant; if not given, those that no edge leads to."""
 
 
 class MagenticOneTeam(_AnnouncingTeam):
     """An orchestrator plans, follows the progress, and directs the agents."""
+
+    kind: ClassVar = Kind("team", "magentic_one", "teams:MagenticOneGroupChat")
 
     type: Literal["magentic_one"]
     """Kind of team."""
@@ -209,7 +232,7 @@ class MagenticOneTeam(_AnnouncingTeam):
     max_turns: int | None = Field(default=20, ge=1)
     """Agents' turns that a run may take."""
 
-    model: str = ""
+    model: Model = ""
     """Name of the orchestrator's model in [models]; default_model if not given."""
 
     max_stalls: int = Field(default=3, ge=1)
@@ -277,6 +300,13 @@ class FactoryTeam(Section):
     """Further arguments for the function."""
 
 
+TEAMS: list[type[GroupTeam]] = [
+    RoundRobinTeam,
+    SwarmTeam,
+    SelectorTeam,
+    GraphTeam,
+    MagenticOneTeam,
+]
 AnyGroup = RoundRobinTeam | SwarmTeam | SelectorTeam | GraphTeam | MagenticOneTeam
 """The teams that are written in TOML."""
 

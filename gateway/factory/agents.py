@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, assert_never, cast
+from typing import Any
 
 from typing_extensions import override
 
 from gateway.base.imports import ImportPathError, Imports
 from gateway.config.agents import AgentConfig, AssistantConfig
-from gateway.config.teams import (
-    AnyGroup,
-    GraphEdge,
-    GraphTeam,
-    MagenticOneTeam,
-    RoundRobinTeam,
-    SelectorTeam,
-    SwarmTeam,
-)
+from gateway.config.teams import AnyGroup, GraphEdge, GraphTeam
 from gateway.factory.conditions import build_condition
 from gateway.factory.memory import TeamMemory
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.parts import PartFactory, make_handoff
 from gateway.factory.servers import ServerFactory
 from gateway.factory.store_memory import ScopedMemory
-from teams import (
-    DiGraph,
-    DiGraphEdge,
-    DiGraphNode,
-    GraphFlow,
-    MagenticOneGroupChat,
-    RoundRobinGroupChat,
-    SelectorGroupChat,
-    Swarm,
-)
+from teams import DiGraph, DiGraphEdge, DiGraphNode
 from teams.agents import AssistantAgent, BaseChatAgent
 from teams.base import ChatAgent, Team
 from teams.kinds import Section
@@ -46,12 +29,6 @@ _ASSISTANT = (
     "max_tool_iterations",
     "tool_call_summary_format",
     "output_content_type_format",
-)
-_SELECTOR = (
-    "emit_team_events",
-    "allow_repeated_speaker",
-    "max_selector_attempts",
-    "model_client_streaming",
 )
 
 
@@ -130,74 +107,18 @@ class AgentFactory(PartFactory):
         )
 
 
-class GroupFactory:
-    """Makes teams; each call makes everything anew but the model clients."""
-
-    def __init__(self, models: ModelClients, imports: Imports, parts: PartFactory) -> None:
-        self._models = models
-        self._imports = imports
-        self._parts = parts
-
-    async def team(
-        self, name: str, config: AnyGroup, participants: Sequence[ChatAgent | Team]
-    ) -> Team:
-        """A new team. Raises ImportPathError, and what the class raises."""
-        given = self._common(name, config)
-        # What the type takes is checked by its class, too.
-        agents = cast("list[ChatAgent]", list(participants))
-        match config:
-            case RoundRobinTeam():
-                return RoundRobinGroupChat(
-                    participants, emit_team_events=config.emit_team_events, **given
-                )
-            case SwarmTeam():
-                return Swarm(agents, emit_team_events=config.emit_team_events, **given)
-            case SelectorTeam():
-                return await self._selector(config, participants, given)
-            case GraphTeam():
-                return GraphFlow(agents, make_graph(config, self._imports.load_callable), **given)
-            case MagenticOneTeam():
-                if config.final_answer_prompt is not None:
-                    given["final_answer_prompt"] = config.final_answer_prompt
-                return MagenticOneGroupChat(
-                    agents,
-                    self._models.client(config.model),
-                    max_stalls=config.max_stalls,
-                    emit_team_events=config.emit_team_events,
-                    **given,
-                )
-            case _:
-                assert_never(config)
-
-    def _common(self, name: str, config: AnyGroup) -> dict[str, Any]:
-        given: dict[str, Any] = {"name": name, "max_turns": config.max_turns}
-        if config.description:
-            given["description"] = config.description
-        if config.termination is not None:
-            given["termination_condition"] = build_condition(
-                config.termination, self._imports.load_callable
-            )
-        if config.custom_message_types:
-            given["custom_message_types"] = [
-                message_type(path, self._imports) for path in config.custom_message_types
-            ]
-        return given
-
-    async def _selector(
-        self, config: SelectorTeam, participants: Sequence[ChatAgent | Team], given: dict[str, Any]
-    ) -> SelectorGroupChat:
-        given |= {key: getattr(config, key) for key in _SELECTOR}
-        if config.selector_prompt is not None:
-            given["selector_prompt"] = config.selector_prompt
-        for key in ("selector_func", "candidate_func"):
-            if path := getattr(config, key):
-                given[key] = self._imports.load_callable(path)
-        return SelectorGroupChat(
-            participants,
-            self._models.client(config.model),
-            model_context=await self._parts.context(config.model_context),
-            **given,
-        )
+async def make_group(
+    parts: PartFactory, name: str, config: AnyGroup, participants: Sequence[ChatAgent | Team]
+) -> Team:
+    """A new team. Raises ImportPathError, and what the class raises."""
+    given: dict[str, Any] = {"name": name, "participants": list(participants)}
+    if config.termination is not None:
+        given["termination_condition"] = build_condition(config.termination, parts.function)
+    if types := [message_type(path, parts.load) for path in config.custom_message_types]:
+        given["custom_message_types"] = types
+    if isinstance(config, GraphTeam):
+        given["graph"] = make_graph(config, parts.function)
+    return await config.build(parts, **given)
 
 
 def make_graph(config: GraphTeam, load: Callable[[str], Any]) -> DiGraph:
@@ -220,9 +141,9 @@ def _edge(config: GraphEdge, load: Callable[[str], Any]) -> DiGraphEdge:
     )
 
 
-def message_type(path: str, imports: Imports) -> type[BaseAgentEvent | BaseChatMessage]:
+def message_type(path: str, load: Callable[[str], Any]) -> type[BaseAgentEvent | BaseChatMessage]:
     """A message type of somebody's. Raises ImportPathError, also for what is none."""
-    found = imports.load(path)
+    found = load(path)
     if not (isinstance(found, type) and issubclass(found, BaseAgentEvent | BaseChatMessage)):
         raise ImportPathError(f"{path!r} is not a message type")
     return found

@@ -36,7 +36,7 @@ from gateway.conversation import Author
 from gateway.demo.team import DEMO_AGENTS, build_demo_team, demo_rule
 from gateway.errors import NOT_YOURS, GatewayError, TeamUnusable
 from gateway.factory.advice import advise
-from gateway.factory.agents import AgentFactory, GroupFactory
+from gateway.factory.agents import AgentFactory, make_group
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
 from gateway.factory.http_tools import apply_http_policy
 from gateway.factory.knowledge import KnowledgeBases
@@ -291,7 +291,7 @@ class TeamFactory:
             await (agents.agent(member) if member in config.agents else inner(member))
             for member in config.members
         ]
-        return await GroupFactory(models, self._imports, parts).team(name, config, participants)
+        return await make_group(parts, name, config, participants)
 
     def _memory_rule(self, name: str, call: ToolCall) -> ToolRule | None:
         """The rule for a tool that changes the asker's own memory."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 from typing_extensions import override
 
+from gateway.config.teams import TEAMS, GraphTeam, MagenticOneTeam
 from gateway.migrate.agent_tables import AgentTables
 from gateway.migrate.fields import (
     Fields,
@@ -20,13 +21,7 @@ from gateway.migrate.fields import (
 from gateway.migrate.hidden_secrets import hide_secrets
 from gateway.migrate.part_tables import Form
 
-_TEAMS: Mapping[str, str] = {
-    "RoundRobinGroupChat": "round_robin",
-    "SelectorGroupChat": "selector",
-    "Swarm": "swarm",
-    "GraphFlow": "graph",
-    "MagenticOneGroupChat": "magentic_one",
-}
+_TEAMS = {team.kind.made_by.partition(":")[2]: team for team in TEAMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +95,12 @@ class _TeamTables(AgentTables):
             self.report.lose(path, f"no team like {form['provider']}")
             return None
         fields = Fields(form, path, self.report)
-        table: dict[str, Any] = {"type": kind}
-        called = str(fields.take("name") or form.get("label") or kind)
+        table: dict[str, Any] = {"type": kind.kind.name}
+        called = str(fields.take("name") or form.get("label") or kind.kind.name)
         name = slug(called, self.teams, "team")
         if name != called:
             self.report.todo.append(f"the team {called!r} is [teams.{name}] here")
         self.teams[name] = table  # before the teams inside of it: the first is the default
-        table |= fields.copy("description", "max_turns", "emit_team_events")
         agents: dict[str, dict[str, Any]] = {}
         members = [
             member
@@ -117,22 +111,12 @@ class _TeamTables(AgentTables):
         condition = fields.component("termination_condition")
         if text := self.parts.condition(condition, fields.at("termination_condition")):
             table["termination"] = _bare(text)
-        self.take_model(fields, table)
-        match kind:
-            case "selector":
-                names = ("selector_prompt", "allow_repeated_speaker", "max_selector_attempts")
-                table |= fields.copy(*names, "model_client_streaming")
-                self.take_context(fields, table)
-            case "magentic_one":
-                table |= fields.copy("max_stalls", "final_answer_prompt")
-                if "max_turns" not in table:
-                    said = "config.toml has no team of this type without max_turns: 20 are used"
-                    self.report.lose(fields.at("max_turns"), said)
-            case "graph":
-                self._graph(fields, table)
-            case _:
-                pass
-        fields.rest()
+        if kind is GraphTeam:
+            self._graph(fields, table)
+        self._filled(table, kind, fields, agents)
+        if kind is MagenticOneTeam and "max_turns" not in table:
+            said = "config.toml has no team of this type without max_turns: 20 are used"
+            self.report.lose(fields.at("max_turns"), said)
         if agents:
             table["agents"] = agents
         return name

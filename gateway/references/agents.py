@@ -68,6 +68,12 @@ class AgentChecker:
             if use.meaning == Named("teams") and isinstance(use.by, Tool):
                 yield from self._team_tool(use.place, use.by, use.value)
 
+    def own(self, path: KeyPath, team: Part) -> Iterator[Problem]:
+        """Mistakes of a team's own settings, without its agents."""
+        for use in uses_of(team, path):
+            if use.place[len(path)] != "agents":
+                yield from self._use("", use)
+
     def _use(self, name: str, use: Use) -> Iterator[Problem]:
         """Mistakes of one setting that names something."""
         lookup, place, value = self._lookup, use.place, use.value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
 
 from gateway.base.imports import ImportPathError
 from gateway.base.suggest import did_you_mean
@@ -14,7 +13,6 @@ from gateway.config.teams import (
     AnyGroup,
     GraphTeam,
     MagenticOneTeam,
-    RoundRobinTeam,
     SelectorTeam,
     SwarmTeam,
 )
@@ -48,7 +46,7 @@ class GroupChecker:
         yield from self._idle()
         for at, each in enumerate(team.custom_message_types):
             try:
-                message_type(each, self._lookup.imports)
+                message_type(each, self._lookup.imports.load)
             except ImportPathError as error:
                 yield Problem(path=(*self._path, "custom_message_types", at), text=str(error))
         outside, problems = self._termination()
@@ -65,19 +63,17 @@ class GroupChecker:
         )
         for name, agent in team.agents.items():
             yield from agents.part((*self._path, "agents", name), name, agent)
+        yield from agents.own(self._path, team)
         match team:
-            case RoundRobinTeam():
-                pass
             case SwarmTeam():
                 yield from self._first(team)
-            case SelectorTeam():
-                yield from self._selector(team, agents)
+            case SelectorTeam() if 1 in (len(team.participants or self._agents), len(team.members)):
+                text = "found one participant, expected at least two for a selector"
+                yield Problem(path=(*self._path, "participants"), text=text)
             case GraphTeam():
                 yield from self._graph(team)
-            case MagenticOneTeam():
-                yield from self._lookup.model((*self._path, "model"), team.model)
             case _:
-                assert_never(team)
+                pass
 
     def _participants(self) -> Iterator[Problem]:
         names = self._team.participants
@@ -148,16 +144,6 @@ class GroupChecker:
                 pass
             case _:
                 yield Problem(path=place, text=must)
-
-    def _selector(self, team: SelectorTeam, agents: AgentChecker) -> Iterator[Problem]:
-        path = self._path
-        yield from self._lookup.model((*path, "model"), team.model)
-        for key in ("selector_func", "candidate_func"):
-            yield from self._lookup.function((*path, key), getattr(team, key))
-        yield from agents.part((*path, "model_context"), "", team.model_context)
-        if len(team.participants or self._agents) == 1 or len(team.members) == 1:
-            text = "found one participant, expected at least two for a selector"
-            yield Problem(path=(*path, "participants"), text=text)
 
     def _graph(self, team: GraphTeam) -> Iterator[Problem]:
         path, members = self._path, team.members or self._agents

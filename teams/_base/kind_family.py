@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, cast
+from itertools import chain
+from typing import Any, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo
 from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
@@ -125,7 +126,9 @@ def _validator(tag: str, table: type[Section]) -> SchemaValidator:
 
 def family_of(table: type[Section], setting: str) -> Family | None:
     """The family of the tables that a setting takes."""
-    found = table.model_fields[setting].metadata
+    field = table.model_fields[setting]
+    inner = [getattr(each, "__metadata__", ()) for each in get_args(field.annotation)]
+    found = chain(field.metadata, *inner) if get_origin(field.annotation) is not list else ()
     return next((each.family for each in found if isinstance(each, KindsOf)), None)
 
 

@@ -33,7 +33,7 @@ from typing_extensions import override
 from teams._base.tables import Section
 
 Place: TypeAlias = tuple[str | int, ...]
-Family: TypeAlias = Literal["agent", "tool", "executor", "context", "memory"]
+Family: TypeAlias = Literal["agent", "team", "tool", "executor", "context", "memory"]
 Load: TypeAlias = Callable[[str], Any]
 """A follower of import paths. Raises ValueError."""
 

@@ -20,6 +20,7 @@ from gateway.factory.component_files import READERS, allow_line, needs_of
 from gateway.factory.teams import TeamBuildError, TeamFactory
 from teams._components.providers import known_providers
 from teams.base import Team
+from teams.kinds import KINDS, KindsOf, Part
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.security.component_examples import (
@@ -261,8 +262,14 @@ def test_a_password_of_redis_goes_only_where_it_is_allowed(monkeypatch: pytest.M
 def test_every_component_class_of_ours_is_known_as_harmless_or_has_a_reader():
     # What "harmless" means is in test_hostile_components.py.
     names = {provider.rpartition(".")[2] for provider in known_providers()}
-    assert names == HARMLESS | READERS.keys()
-    assert not HARMLESS & READERS.keys()
+    wanting = {
+        each.makes
+        for family, declared in KINDS.items()
+        for name, each in declared.items()
+        if KindsOf(family).members[name].wants is not Part.wants
+    }
+    assert names == HARMLESS | READERS.keys() | wanting
+    assert not HARMLESS & (READERS.keys() | wanting)
 
 
 async def test_a_file_that_wants_nothing_loads_as_before(tmp_path: Path):

@@ -17,8 +17,8 @@ from gateway.errors import LeaseLost
 from gateway.events import InputRequested, MessageFinished, ToolFinished, ToolStarted, TurnFinished
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
-from gateway.references.tools import FILE_TOOLS
 from teams.agents.file_surfer import FileSurfer
+from teams.agents.file_surfer.kind import TOOLS
 from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Gate, Reply
 from tests.fakes.openai_server import FakeOpenAI
@@ -268,7 +268,7 @@ async def test_the_policy_knows_the_tools_of_a_file_surfer(tmp_path: Path):
     surfer: Any = team._participants[0]  # pyright: ignore[reportAttributeAccessIssue]
     assert isinstance(surfer, FileSurfer)
     schemas: list[Any] = await surfer._tools.schemas()
-    assert {schema["name"] for schema in schemas} == FILE_TOOLS
+    assert {schema["name"] for schema in schemas} == TOOLS
     await teams.aclose()
 
 

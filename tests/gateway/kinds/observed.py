@@ -53,7 +53,7 @@ class AnyImports(Imports):
 
     @override
     def load(self, path: str) -> Any:
-        if path.startswith(("teams.", "gateway.")):
+        if path.startswith(("teams.", "teams:", "gateway.")):
             return super().load(path)
         name = path.rpartition(":")[2]
         if not name.isidentifier():
@@ -147,9 +147,10 @@ async def _team(loaded: LoadedConfig, name: str) -> dict[str, Any]:
 
 
 def _plain(found: dict[str, Any], folder: Path) -> dict[str, Any]:
-    text = (
-        json.dumps(found, sort_keys=True).replace(str(folder), "FOLDER").replace(str(ROOT), "ROOT")
-    )
+    text = json.dumps(found, sort_keys=True)
+    places = {folder: "FOLDER", ROOT: "ROOT", Path(os.__file__).parent: "STDLIB"}
+    for place, name in places.items():
+        text = text.replace(str(place), name)
     return json.loads(text)
 
 
