@@ -8,11 +8,10 @@ from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from teams._base.kind_family import KindsOf, family_of, needs_part
-    from teams._base.kind_names import KINDS, OTHERS, Declared
+    from teams._base.kind_names import KINDS, OTHERS, Declared, Family
     from teams._base.kinds import (
         Agent,
         DescribedAgent,
-        Family,
         Given,
         ImportPath,
         InThread,
@@ -100,11 +99,10 @@ if not TYPE_CHECKING:
         __name__,
         {
             "teams._base.kind_family": ("KindsOf", "family_of", "needs_part"),
-            "teams._base.kind_names": ("Declared", "KINDS", "OTHERS"),
+            "teams._base.kind_names": ("Declared", "Family", "KINDS", "OTHERS"),
             "teams._base.kinds": (
                 "Agent",
                 "DescribedAgent",
-                "Family",
                 "Given",
                 "ImportPath",
                 "InThread",

@@ -35,7 +35,7 @@ from gateway.config.allowances import (
 )
 from gateway.config.teams import ComponentTeam
 from teams.core import component_class, trust_component_prefix
-from teams.kinds import KINDS, Family, KindsOf, Part
+from teams.kinds import KINDS, KindsOf, Part
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -202,7 +202,7 @@ def _declared(names: Collection[str]) -> Iterator[type[Part]]:
     for family, declared in KINDS.items():
         for name, each in declared.items():
             if each.makes in names:
-                yield KindsOf(cast("Family", family)).members[name]
+                yield KindsOf(family).members[name]
 
 
 def _wanted(table: type[Part], config: Any) -> Iterator[Allowance]:

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo
 from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
 from typing_extensions import override
 
-from teams._base.kind_names import KINDS, OTHERS
-from teams._base.kinds import Family, Kind, Load, Named, Part, meanings_of
+from teams._base.kind_names import KINDS, OTHERS, Family
+from teams._base.kinds import Kind, Load, Named, Part, meanings_of
 from teams._base.tables import Section, setting_error
 
 

@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple, TypeAlias
 
+Family: TypeAlias = Literal["agent", "team", "tool", "executor", "context", "memory"]
 Power: TypeAlias = tuple[Literal["command", "code"], str]
 
 
@@ -31,7 +32,7 @@ _HERE: Power = ("code", "on this machine")
 _BOX: Power = ("code", "in a container")
 _AGENTS = "teams.agents.kinds"
 
-KINDS: dict[str, dict[str, Declared]] = {
+KINDS: dict[Family, dict[str, Declared]] = {
     "agent": {
         "openai": Declared("teams.agents.openai.kind:OpenAIKind", "OpenAIAgent"),
         "user_proxy": Declared(f"{_AGENTS}:UserProxyKind", "UserProxyAgent"),

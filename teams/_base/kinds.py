@@ -30,10 +30,10 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 from typing_extensions import override
 
+from teams._base.kind_names import Family
 from teams._base.tables import Section
 
 Place: TypeAlias = tuple[str | int, ...]
-Family: TypeAlias = Literal["agent", "team", "tool", "executor", "context", "memory"]
 Load: TypeAlias = Callable[[str], Any]
 """A follower of import paths. Raises ValueError."""
 

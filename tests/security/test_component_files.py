@@ -20,7 +20,7 @@ from gateway.factory.component_files import READERS, allow_line, needs_of
 from gateway.factory.teams import TeamBuildError, TeamFactory
 from teams._components.providers import known_providers
 from teams.base import Team
-from teams.kinds import KINDS, KindsOf, Part
+from teams.kinds import KINDS, KindsOf, Tool
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.security.component_examples import (
@@ -266,7 +266,7 @@ def test_every_component_class_of_ours_is_known_as_harmless_or_has_a_reader():
         each.makes
         for family, declared in KINDS.items()
         for name, each in declared.items()
-        if KindsOf(family).members[name].wants is not Part.wants
+        if KindsOf(family).members[name].wants is not Tool.wants
     }
     assert names == HARMLESS | READERS.keys() | wanting
     assert not HARMLESS & (READERS.keys() | wanting)
