@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from teams._base.kind_family import KindsOf, family_of, needs_part
-    from teams._base.kind_names import KINDS, OTHERS, Declared, Family
+    from teams._base.kind_family import OTHERS, KindsOf, family_of, needs_part
+    from teams._base.kind_names import KINDS, Declared, Family
     from teams._base.kinds import (
         Agent,
         DescribedAgent,
@@ -98,8 +98,8 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "teams._base.kind_family": ("KindsOf", "family_of", "needs_part"),
-            "teams._base.kind_names": ("Declared", "Family", "KINDS", "OTHERS"),
+            "teams._base.kind_family": ("KindsOf", "OTHERS", "family_of", "needs_part"),
+            "teams._base.kind_names": ("Declared", "Family", "KINDS"),
             "teams._base.kinds": (
                 "Agent",
                 "DescribedAgent",

@@ -127,11 +127,13 @@ class AgentTables(ABC):
         if form is None:
             return None
         named = {each.makes: name for name, each in KINDS[family].items() if name != "openai"}
-        name = named.get(class_of(form)) or OTHERS.get(form["provider"])
+        provider = form["provider"]
+        theirs = (p for p, table in OTHERS.items() if _provider(table) == provider)
+        name = named.get(class_of(form)) or next(theirs, None)
         table_of = KindsOf(family).members
         if name is None or table_of[name].kind.family != family:
             what = "model context" if family == "context" else family
-            self.report.lose(path, f"no {what} like {form['provider']}")
+            self.report.lose(path, f"no {what} like {provider}")
             return None
         fields = Fields(form, path, self.report)
         match family, name:
@@ -214,6 +216,10 @@ class AgentTables(ABC):
         else:
             table.pop("system_message", None)  # nobody reads it
         self.report.todo.append("code is denied unless [policies.tools] has an execute_code")
+
+
+def _provider(table: type[Part]) -> str:
+    return table.kind.made_by.replace(":", ".")
 
 
 def _per_source(fields: Fields) -> list[Table]:

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import chain
-from typing import Any, cast, get_args, get_origin
+from typing import Any, ClassVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo
 from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
 from typing_extensions import override
 
-from teams._base.kind_names import KINDS, OTHERS, Family
-from teams._base.kinds import Kind, Load, Named, Part, meanings_of
+from teams._base.kind_names import KINDS, Family
+from teams._base.kinds import Agent, Kind, Load, Named, Part, Tool, meanings_of
 from teams._base.tables import Section, setting_error
+
+OTHERS: dict[str, type[Part]] = {}
+"""Declarations of others by their import paths, as a config has named them last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +67,19 @@ class KindsOf:
             load = cast("Mapping[str, Load]", info.context or {}).get("load")
             if load is None:
                 return _Untold.model_validate(value)
-            self._load(tag, load)
-        elif tag not in KINDS[self.family]:
+            table = self._loaded(tag, load)
+        elif tag in self.members:
+            table = self.members[tag]
+        else:
             known = {"discriminator": "type", "tag": tag, "expected_tags": ""}
             raise PydanticKnownError("union_tag_invalid", known)
-        validator = _validator(tag, self.members[tag])
+        validator = _validator(tag, table)
         if info.mode == "python":
             return validator.validate_python(value, context=info.context)
         # As strict as all of the file.
         return validator.validate_json(json.dumps(value), strict=True, context=info.context)
 
-    def _load(self, path: str, load: Load) -> None:
+    def _loaded(self, path: str, load: Load) -> type[Part]:
         """Import a kind of somebody's own, from the config's folder, too."""
         try:
             found = load(path)
@@ -84,11 +89,14 @@ class KindsOf:
         if not isinstance(kind, Kind) or kind.family != self.family:
             said = f"found {path!r}, expected a kind of {self.family} that it declares"
             raise setting_error("type", said)
-        OTHERS[kind.made_by.replace(":", ".")] = path
+        OTHERS[path] = found
+        return found
 
 
-class _Untold(Part):
+class _Untold(Agent, Tool):
     """A table of a kind whose code is not run."""
+
+    kind: ClassVar[Kind] = Kind("agent", "", "")
 
     model_config = ConfigDict(extra="allow")
 
@@ -99,7 +107,7 @@ class _Members(Mapping[str, type[Part]]):
 
     @override
     def __getitem__(self, name: str) -> type[Part]:
-        return _declared(name if name in OTHERS.values() else self._paths[name])
+        return OTHERS.get(name) or _declared(self._paths[name])
 
     @override
     def __iter__(self) -> Iterator[str]:

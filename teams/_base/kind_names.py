@@ -80,6 +80,3 @@ KINDS: dict[Family, dict[str, Declared]] = {
     },
 }
 """A test compares them with the declarations. The gateway adds its own."""
-
-OTHERS: dict[str, str] = {}
-"""Declarations of others that a config has named, by the provider of their component."""

@@ -9,9 +9,12 @@ import pytest
 from gateway.app.assemble import team_factory
 from gateway.app.check import dump_team
 from gateway.app.load import load_config
+from gateway.base.folder_modules import FolderModules
 from gateway.config.descriptions import described_fields
+from gateway.config.nesting import servers_of
 from gateway.config.powers import Power, powers_of
 from gateway.config.problems import ConfigError
+from gateway.config.teams import RoundRobinTeam
 from gateway.migrate.team_tables import import_teams
 from gateway.references.tools import known_tools
 from teams.kinds import KindsOf
@@ -221,6 +224,22 @@ def test_its_module_is_python_that_the_operator_is_asked_about(config: Path):
 def test_who_uses_no_team_does_not_import_it(config: Path):
     (config.parent / "toys.py").write_text("raise RuntimeError")
     load_config(config, references=False)
+    write_flock(config)
+    (config.parent / "birds.py").write_text("raise RuntimeError")
+    team = load_config(config, references=False).config.teams["t"]
+    assert isinstance(team, RoundRobinTeam)
+    assert (team.members, list(servers_of(team))) == (["a"], [])
+
+
+def test_a_changed_module_is_read_anew(config: Path):
+    modules = FolderModules(config.parent)
+    write_flock(config)
+    load_config(config)
+    modules.note()
+    (config.parent / "birds.py").write_text(AGENT.replace("times: int", "often: int"))
+    config.write_text(FLOCK.replace("times", "often"))
+    modules.forget_changed()
+    load_config(config)
 
 
 def test_its_settings_are_described(config: Path):
