@@ -54,9 +54,9 @@ class PlainChat:
         stderr: TextIO | None = None,
     ) -> None:
         self._settings = settings
-        self._in = stdin or sys.stdin or io.StringIO()  # it may be closed from the start
-        self._out = stdout or sys.stdout
-        self._err = stderr or sys.stderr
+        self._in = stdin or sys.stdin or io.StringIO()  # each may be closed from the start
+        self._out = stdout or sys.stdout or io.StringIO()
+        self._err = stderr or sys.stderr or io.StringIO()
         self._interactive = self._in.isatty()
         self._first = settings.first
         self._input: deque[str | None] = deque()

@@ -108,12 +108,11 @@ class _Run(PlainChat):
     def _show(self, write: Callable[[], None]) -> None:
         try:
             write()
-        except BrokenPipeError as error:
+        except Exception as error:
             self._unread = True
+            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+                error = GatewayError(f"The answer can't be written: {error.strerror}.")
             self._print_error(error)
-        except OSError as error:
-            self._unread = True
-            self._print_error(GatewayError(f"The answer can't be written: {error.strerror}."))
 
     async def _stop(self) -> None:
         """Stop the turn, of which nothing more is shown."""
