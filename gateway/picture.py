@@ -218,11 +218,8 @@ class Picture:
                 self._seal_human_text(message)
             case ThreadRenamed():
                 self.title, self.titled = one_line(sanitize(event.title)), event.given
-            case ModelSilent(over=True):
-                self._end_silence(event)
             case ModelSilent():
-                self._silent = event
-                self._tell_silence(event)
+                self._note_silence(event)
             case TurnHeld():
                 self.held = event.text
                 self.news.append(WaitItem(key=HOLD, text=self.held, over=not event.limit))
@@ -253,14 +250,17 @@ class Picture:
                 item = replace(item, level=level, incident=sanitize(incident), notice=event)
         self._seal(replace(item, text=sanitize(text)))
 
-    def _tell_silence(self, event: ModelSilent) -> None:
-        item = WaitItem(key=SILENCE, text=event.text, seconds=event.seconds, over=event.over)
-        self.news.append(item)
+    def _note_silence(self, event: ModelSilent) -> None:
+        """Tell of a silence, or of the end of one."""
+        if self._silent is None and event.over:
+            return
+        self._silent = None if event.over else event
+        told = WaitItem(key=SILENCE, text=event.text, seconds=event.seconds, over=event.over)
+        self.news.append(told)
 
-    def _end_silence(self, end: ModelSilent | None = None) -> None:
+    def _end_silence(self) -> None:
         if self._silent is not None:
-            self._tell_silence(end or replace(self._silent, over=True))
-            self._silent = None
+            self._note_silence(replace(self._silent, over=True))
 
     def _begin_speaker(self, event: SpeakerStarted) -> None:
         self._end_silence()

@@ -157,13 +157,8 @@ class DesiredMessage:
     @property
     def body(self) -> str:
         """A hash of the item's text from `first` to `last`."""
-        return digest_of(self._text)
-
-    @property
-    def _text(self) -> str:
-        if not isinstance(self.content, Speech):
-            return ""
-        return self.content.text[self.before :][: self.last - self.first]
+        text = self.content.text if isinstance(self.content, Speech) else ""
+        return digest_of(text[self.before :][: self.last - self.first])
 
     def continued_in(self, file: str) -> DesiredMessage:
         """This message, which says that a file has the rest."""
@@ -224,21 +219,15 @@ def _line(item: LineItem, surface: TextSurface) -> DesiredMessage:
         return DesiredMessage(
             n=0, content=Line(text=OVER), use="final", needed=False, left_over=True
         )
-    line = item.line
-    command = "" if item.outdated else line.command
-    neutral = Line(
-        text=surface.neutral(line.text),
-        level=line.level,
-        command=command,
-        label=line.label if command else "",
-        mentions=line.mentions,
-    )
+    line = replace(item.line, text=surface.neutral(item.line.text))
+    if item.outdated or not line.command:
+        line = replace(line, command="", label="")
     use: Use = "final" if item.outdated or item.changed else "post"
     return DesiredMessage(
         n=0,
-        content=neutral,
+        content=line,
         use=use,
-        open=item.passing or bool(command),
+        open=item.passing or bool(line.command),
         needed=not item.outdated,
     )
 
