@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from gateway.render.arguments import Argument, folder_text, read_call
 from gateway.values import ArgumentDiff, Folders, value
@@ -480,7 +480,9 @@ SessionEvent: TypeAlias = (
     | ThreadRenamed
 )
 
-_ANY: TypeAdapter[SessionEvent] = TypeAdapter(Annotated[SessionEvent, Field(discriminator="kind")])
+_ANY: TypeAdapter[SessionEvent] = TypeAdapter(
+    Annotated[SessionEvent, Field(discriminator="kind")], config=ConfigDict(defer_build=True)
+)
 _EACH: dict[type[SessionEvent], TypeAdapter[Any]] = {}
 """By the type: who has an event in hand need not find out again which one it is."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from mimetypes import MimeTypes
 
 from gateway.base.suggest import nearest
@@ -12,10 +14,14 @@ _KINDS = (
     *("application", "audio", "example", "font", "haptics", "image", "message", "model"),
     *("multipart", "text", "video", "*"),
 )
-_BY_ENDING = MimeTypes(filenames=()).types_map[1]  # not the machine's own list
-_KNOWN = frozenset(_BY_ENDING.values())
 # Of these, most types are known, so that one like a known type, or like an ending, is a slip.
 _NEARLY_ALL_KNOWN = ("image", "text")
+
+
+@cache
+def _by_ending() -> Mapping[str, str]:
+    """Python's own types of files, not the machine's."""
+    return MimeTypes(filenames=()).types_map[1]
 
 
 def check_media_type(text: str) -> str:
@@ -35,12 +41,13 @@ def _is_kind(text: str) -> bool:
 def _slip(text: str) -> str:
     """The known type for one that no file has, or ""."""
     kind, _, rest = text.lower().partition("/")
-    if kind not in _NEARLY_ALL_KNOWN or "*" in rest or text.lower() in _KNOWN:
+    if kind not in _NEARLY_ALL_KNOWN or "*" in rest or text.lower() in _by_ending().values():
         return ""
     if rest.startswith(("x-", "vnd.")):
         return ""
-    by_ending = _BY_ENDING.get(f".{rest}", "")
-    same_kind = [each.partition("/")[2] for each in _KNOWN if each.startswith(f"{kind}/")]
+    by_ending = _by_ending().get(f".{rest}", "")
+    known = {*_by_ending().values()}
+    same_kind = [each.partition("/")[2] for each in known if each.startswith(f"{kind}/")]
     near = nearest(rest, same_kind)
     return by_ending if by_ending.startswith(kind) else f"{kind}/{near}" if near else ""
 
@@ -49,7 +56,7 @@ def _meant(text: str) -> str:
     plain = text.lower().removeprefix("*").removeprefix(".")
     if "/" not in plain:
         kind = nearest(plain, _KINDS)
-        return _BY_ENDING.get(f".{plain}", "") or (f"{kind}/*" if kind else "")
+        return _by_ending().get(f".{plain}", "") or (f"{kind}/*" if kind else "")
     kind, _, rest = plain.partition("/")
     near = nearest(kind, _KINDS)
     return _slip(plain) or (f"{near}/{rest}" if near and rest else "")

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from typing_extensions import override
-
-from gateway.base.redaction import REDACTION, without_tokens
 from gateway.config.root import Config
-from teams.memory.knowledge import KnowledgeMemory, KnowledgeMemoryConfig
 
-
-class SharedKnowledge(KnowledgeMemory):
-    """Knowledge that outlives each of the teams that have it."""
-
-    @override
-    def masked(self, text: str) -> str:
-        """The text without known secrets and what looks like a token."""
-        return without_tokens(REDACTION.known(text))
+if TYPE_CHECKING:
+    from gateway.factory.shared_knowledge import KnowledgeMemory
 
 
 class KnowledgeBases:
@@ -33,10 +24,15 @@ class KnowledgeBases:
 
     def memory(self, name: str, *, portable: bool = False) -> KnowledgeMemory:
         """The memory of this name; a `portable` one for another program."""
+        # Here for start-up: few configs have knowledge.
+        from gateway.factory.shared_knowledge import KnowledgeMemory, SharedKnowledge, settings_of
+
+        table, folder = self._tables[name], self._folder
         if portable:
-            return KnowledgeMemory(self._settings(name, None))
+            return KnowledgeMemory(settings_of(table, None))
         if name not in self._made:
-            self._made[name] = SharedKnowledge(self._settings(name, self._folder))
+            index = folder and folder / f"{name}.sqlite"
+            self._made[name] = SharedKnowledge(settings_of(table, index))
         return self._made[name]
 
     def refresh(self) -> None:
@@ -48,9 +44,3 @@ class KnowledgeBases:
         """Close every memory that was made."""
         while self._made:
             await self._made.popitem()[1].close()
-
-    def _settings(self, name: str, folder: Path | None) -> KnowledgeMemoryConfig:
-        table = self._tables[name]
-        given = table.model_dump(exclude={"passages"})  # a secret stays one
-        index = folder and folder / f"{name}.sqlite"
-        return KnowledgeMemoryConfig(**given, k=table.passages, index=index)

@@ -20,8 +20,8 @@ from teams.kinds import Part, Section, tables_in
 
 PRICES = ("genai_prices.data", "genai_prices.data_units")
 """The catalog of prices, which the end of the first turn looks into; an extra."""
-SAFE_POINT = ("teams._snapshot.snapshot",)
-"""The end of a first step."""
+TURN = ("markdown_it", "teams._snapshot.snapshot")
+"""For the first text, and the end of the first step."""
 MCP = ("teams.tools.mcp", "mcp", "mcp.client.session", "mcp.client.stdio")
 
 
@@ -55,7 +55,7 @@ class Preparation:
                     if model:
                         self._make(model, trial=trial)
                     if not trial:
-                        _import(SAFE_POINT)
+                        _import(TURN)
                 self._done.add((team, model, trial))
 
     def _prepare_section(self, section: Section, *, trial: bool) -> None:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 OPEN, CLOSE = "\ud803", "\ud804"
 """Marks around the number of a span, in its place. Lone surrogates: no sane text has them."""
@@ -23,10 +25,17 @@ _STAND_IN = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 _TICKS = re.compile(r"`++")
 _BAR = re.compile(r"(?<!\\)\|")
 
+
 # What HTML and indented lines hold is text here, and definitions stay where they are: a platform
 # that reads less as code than CommonMark does must not meet what was left alone.
-_BLOCKS = MarkdownIt("commonmark").enable("table").disable(["html_block", "reference"])
-_BLOCKS.core.ruler.enableOnly(["normalize", "block"])
+@cache
+def _blocks() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # for start-up
+
+    parser = MarkdownIt("commonmark").enable("table").disable(["html_block", "reference"])
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
 
 Span = tuple[int, int]
 ChangeCode = Callable[[str], str]
@@ -81,7 +90,7 @@ def _find_code(text: str) -> tuple[list[Span], list[Span]]:
     fences: list[Span] = []
     spans: list[Span] = []
     row = -1
-    for token in _BLOCKS.parse(text):
+    for token in _blocks().parse(text):
         if token.map is None:
             continue
         first, end = (starts[min(line, len(starts) - 1)] for line in token.map)
