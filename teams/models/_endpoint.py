@@ -105,7 +105,7 @@ class ModelEndpoint:
                 raise
             raise self.failure(type(error), str(error)) from None
         except Exception as error:
-            known = (*self.sdk_errors(), *http_errors("HTTPError", "StreamError"))
+            known = (*self.sdk_errors(), *http_errors("HTTPError", "InvalidURL", "StreamError"))
             if not isinstance(error, (*known, OSError, ValueError)):
                 raise
             # An original that repeats the key must not get into a traceback.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from teams.models._endpoint import TOO_LONG, Kind, SdkEndpoint
 from teams.models._errors import ModelRefused, OutOfQuota, UnknownModel
@@ -35,7 +36,14 @@ def openai_endpoint(client: AsyncOpenAI | AsyncAzureOpenAI, model: str) -> SdkEn
 
 
 def endpoint_at(url: str, model: str, secrets: set[str | None]) -> SdkEndpoint:
-    """The endpoint at an address, without the SDK."""
+    """The endpoint at an address, without the SDK.
+
+    Raises ValueError for a wrong port.
+    """
+    try:
+        _ = urlsplit(url).port
+    except ValueError:
+        raise ValueError("base_url: its port is no number up to 65535") from None
     address, password = shown_address(url)
     return SdkEndpoint(
         model=model,

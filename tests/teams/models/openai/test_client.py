@@ -534,8 +534,13 @@ async def test_a_model_with_given_abilities_needs_no_known_name(openai_server: F
         ({"model": "gpt-4o", "temprature": 1.0}, "temprature"),
         ({"model": "gpt-4o", "model_info": {"vision": True}}, "function_calling"),
         ({}, "model"),
+        ({"model": "gpt-4o", "base_url": "http://localhost:abc/v1"}, "port"),
+        ({"model": "gpt-4o", "base_url": "http://localhost:99999/v1"}, "port"),
     ],
-    ids=["unknown model", "unknown setting", "incomplete model_info", "no model"],
+    ids=[
+        *("unknown model", "unknown setting", "incomplete model_info", "no model"),
+        *("no port", "no such port"),
+    ],
 )
 def test_bad_settings_are_refused_without_showing_the_key(settings: dict[str, Any], complaint: str):
     with pytest.raises(ValueError, match=complaint) as caught:

@@ -219,6 +219,14 @@ async def test_an_address_where_nobody_listens_is_unreachable():
     await asked.close()
 
 
+async def test_an_address_that_is_none_is_named():
+    asked = OpenAIChatCompletionClient(model="gpt-4o", base_url="http://a\x01b/v1")
+    for request in (asked.create(HELLO), streamed(asked)):
+        with pytest.raises(BadRequest, match="non-printable"):
+            await request
+    await asked.close()
+
+
 # Deadlines
 
 
