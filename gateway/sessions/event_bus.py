@@ -294,9 +294,8 @@ async def watch(
     They end with the bus. No seq comes twice and none is left out: whenever the live events skip
     one, the store is asked.
     """
-    told, known = dict[str, str](), False
+    told, start, known = dict[str, str](), after, False
     with bus.subscription(thread) as subscription:
-        shared, subscription.elsewhere = subscription.elsewhere, False
         while not subscription.closed:
             opened, ended, full = subscription.start_over(), False, True
             finished: set[str] = set()
@@ -309,9 +308,8 @@ async def watch(
                     if isinstance(event, MessageFinished):
                         finished.add(event.message)
                     yield event
-            if not (known or ended):
-                found = await store.thread(thread)
-                subscription.elsewhere |= shared and found.state == "working"
+            if after == start and not known:
+                await store.thread(thread)  # it is there
             known = True
             opened = opened or await _stored_texts(store, subscription, ended=ended)
             unseen = [each for each in opened if told.get(each.message) != each.text]
