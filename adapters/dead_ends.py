@@ -7,11 +7,11 @@ up before: only who asks once more, where that still can't be answered.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Mapping
 from math import inf
 from typing import NamedTuple, Protocol
 
+from adapters.bounded_cache import BoundedCache
 from gateway.adapter import TELL_AGAIN, AuthError, Health
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.conversation import ConversationKey
@@ -68,15 +68,15 @@ class DeadEnds:
         self._people = f"{platform}:"
         self._direct = direct
         self._clock = clock or WallClock()
-        self._told: OrderedDict[ConversationKey, dict[str, _Told]] = OrderedDict()
+        self._told = BoundedCache[ConversationKey, dict[str, _Told]](REMEMBERED)
 
     async def tell(self, key: ConversationKey, person: str, obstacle: Obstacle) -> None:
         """Tell a person that they can't be answered there.
 
         To be called for people who may use the bot. Best effort: raises nothing but AuthError.
         """
-        told, now = self._told.setdefault(_place(key, obstacle), {}), self._clock.time()
-        self._bound()
+        place, now = _place(key, obstacle), self._clock.time()
+        self._told.put(place, told := self._told.get(place) or {})
         before = told.get(person)
         knows = before and before.obstacle == obstacle and now < before.until
         if knows or not person.startswith(self._people):
@@ -109,17 +109,11 @@ class DeadEnds:
 
     def clear(self, key: ConversationKey) -> None:
         """Note that something was written there."""
-        if not self._told:
-            return
         since = self._clock.time() - TELL_AGAIN
         for place in (key, _channel(key)):
-            told = self._told.get(place, {})
+            told = self._told.get(place) or {}
             for person in [each for each, last in told.items() if last.at <= since]:
                 del told[person]
-
-    def _bound(self) -> None:
-        while len(self._told) > REMEMBERED:
-            self._told.popitem(last=False)
 
 
 def _place(key: ConversationKey, obstacle: Obstacle) -> ConversationKey:

@@ -60,7 +60,7 @@ REMEMBERED: dict[Memory, Row] = {
     ("awaited_files.py", "_begun"): Row("message", "its file has come, or is given up"),
     ("dead_ends.py", "_told"): Row("person", "an hour, for who takes no direct messages"),
     ("known_places.py", "_told"): Row("store", "at once: what was not stored is not noted"),
-    ("discord/bounded_cache.py", "_values"): Row("call", "said by the rows of its users"),
+    ("bounded_cache.py", "_values"): Row("call", "said by the rows of its users"),
     ("discord/connection/shard_session.py", "_session"): Row("connection", "the next READY"),
     ("discord/conversations/locked_threads.py", "_known"): Row(
         "thread", "an event, a refused call"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discord.enums import ChannelType
 
-from adapters.discord.bounded_cache import BoundedCache
+from adapters.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import BotIdentity, Channel, Payload, parse_channel
 
@@ -33,11 +33,11 @@ class Cache:
         self._shards = shards
         self._me = me
         self._rest = rest
-        self._asked = BoundedCache[str](1_000)
+        self._asked = BoundedCache[str, str](1_000)
         """The bot's own role in servers that were asked for."""
-        self._roles = BoundedCache[str](20_000)
-        self._channels = BoundedCache[Channel](10_000)
-        self._joined = BoundedCache[Sequence[str]](1)
+        self._roles = BoundedCache[str, str](20_000)
+        self._channels = BoundedCache[str, Channel](10_000)
+        self._joined = BoundedCache[str, Sequence[str]](1)
 
     def _guild(self, guild: str) -> Any:
         """The server as a connection has told of it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from adapters.discord.bounded_cache import BoundedCache
+from adapters.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import THREADS, Payload
 from gateway.surface import CallRejected
@@ -28,7 +28,7 @@ class LockedThreads:
     def __init__(self, rest: Rest, hears_all: Callable[[], bool]) -> None:
         self._rest = rest
         self._hears_all = hears_all
-        self._known = BoundedCache[bool](10_000)
+        self._known = BoundedCache[str, bool](10_000)
 
     def learn(self, channel: Payload) -> None:
         """Note a channel that Discord tells of, if it is a thread."""
@@ -37,7 +37,7 @@ class LockedThreads:
 
     def forget(self) -> None:
         """Forget all threads: events of them may have been missed."""
-        self._known = BoundedCache[bool](10_000)
+        self._known = BoundedCache[str, bool](10_000)
 
     async def check_again(self, thread: str) -> None:
         """Check what Discord says now, whatever was known."""

@@ -17,7 +17,7 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from adapters.discord.bounded_cache import BoundedCache
+from adapters.bounded_cache import BoundedCache
 from adapters.discord.config import Threads
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import (
@@ -98,12 +98,12 @@ class MessageTargets:
         self._commands = CommandThreads(rest, host, self._roots)
         self.locked = LockedThreads(rest, hears_all)
         """Threads in which nothing is to be written."""
-        self._known = BoundedCache[MessageTarget](10_000)
-        self._unknown = BoundedCache[bool](10_000)
+        self._known = BoundedCache[str, MessageTarget](10_000)
+        self._unknown = BoundedCache[str, bool](10_000)
         """Threads of which the store knew nothing."""
         self.direct: dict[str, str] = {}
         """Direct channels in which somebody has written, with the thread that they have last."""
-        self._openings = BoundedCache[ThreadOpening](1_000)
+        self._openings = BoundedCache[str, ThreadOpening](1_000)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def load(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from http import HTTPStatus
 
-from adapters.discord.bounded_cache import BoundedCache
+from adapters.bounded_cache import BoundedCache
 from adapters.discord.config import PLATFORM
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import Sender
@@ -39,7 +39,7 @@ class AuthorLookup:
         self._rest = rest
         self._guilds = guilds
         self._named = named
-        self._known = BoundedCache[tuple[Sender | None]](10_000)
+        self._known = BoundedCache[str, tuple[Sender | None]](10_000)
 
     async def author(self, sender: Sender, guild: str) -> Author:
         """The sender, as they are in this guild; "" for direct messages.

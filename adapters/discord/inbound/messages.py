@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from adapters.discord.bounded_cache import BoundedCache
+from adapters.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import CONTENT, Message, clip
 from adapters.discord.connection.values import Payload, sent_at, snowflake
 from adapters.discord.conversations.threads import UNKNOWN_SECONDS
@@ -48,8 +48,8 @@ class MessageHandler:
         self._context = context
         self.contents = Contents(host, context)
         """The contents of messages."""
-        self._refused = BoundedCache[bool](1_000)
-        self._participates = BoundedCache[bool](10_000)
+        self._refused = BoundedCache[str, bool](1_000)
+        self._participates = BoundedCache[str, bool](10_000)
         self._places = KnownPlaces(host)
 
     async def handle(self, parsed: ParsedMessage) -> Receipt | None:

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
+from adapters.bounded_cache import BoundedCache
 from adapters.dead_ends import DeadEnds
-from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.config import PLATFORM
 from adapters.discord.connection.message_body import CONTENT, length, neutral
 from adapters.discord.connection.rest import (
@@ -110,10 +110,10 @@ class DiscordSurface:
         self._live_links = live_links
         self._webhooks = webhooks
         self._dead_ends = dead_ends
-        self._seen = BoundedCache[str](10_000)
+        self._seen = BoundedCache[str, str](10_000)
         self.note_nonce = self._seen.put
         """Told the nonce and the id of a message of the bot's own."""
-        self._names = BoundedCache[str](1_000)
+        self._names = BoundedCache[str, str](1_000)
         self._busy: dict[str, float] = {}
         self._group = asyncio.TaskGroup()
         self._typing: dict[str, asyncio.Task[None]] = {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from adapters.discord.bounded_cache import BoundedCache
+from adapters.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.conversations.threads import MessageTarget
@@ -73,10 +73,10 @@ class Webhooks:
     def __init__(self, rest: Rest, application: str) -> None:
         self._rest = rest
         self._application = application
-        self._known = BoundedCache[Hook](1_000)
-        self._refused = BoundedCache[float](1_000)
+        self._known = BoundedCache[str, Hook](1_000)
+        self._refused = BoundedCache[str, float](1_000)
         """Channels that take no webhook, and until when that is believed."""
-        self._sent = BoundedCache[tuple[str, str, tuple[str, ...]]](1_000)
+        self._sent = BoundedCache[str, tuple[str, str, tuple[str, ...]]](1_000)
 
     async def find_hook(self, key: ConversationKey) -> Hook | None:
         """The webhook for a conversation, None where there can be none."""

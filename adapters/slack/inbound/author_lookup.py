@@ -10,10 +10,10 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
+from adapters.bounded_cache import BoundedCache
 from adapters.slack.connection.payload import Payload, author_id, table_at, tables_at, text_at
 from adapters.slack.connection.web_api import Calls, Refusal, is_final
 from adapters.slack.inbound.message_content import SLACKBOT
@@ -62,12 +62,9 @@ class AuthorLookup:
     ) -> None:
         self._calls = calls
         self._groups = groups
-        self._clock = clock
-        self._people: OrderedDict[tuple[str, str], tuple[float, Profile]] = OrderedDict()
-        self._members: dict[tuple[str, str], tuple[float, frozenset[str]]] = {}
-        self._named_lately: OrderedDict[tuple[str, str], tuple[float, dict[str, str]]] = (
-            OrderedDict()
-        )
+        self._people = BoundedCache[tuple[str, str], Profile](MOST_KNOWN, clock)
+        self._members = BoundedCache[tuple[str, str], frozenset[str]](MOST_KNOWN, clock)
+        self._named_lately = BoundedCache[tuple[str, str], dict[str, str]](MOST_KNOWN, clock)
 
     async def author(self, draft: Draft) -> Author:
         """The author of a draft.
@@ -98,7 +95,7 @@ class AuthorLookup:
     async def known(self, team: str, user: str) -> Author | None:
         """An author who was looked up before; None for anybody else."""
         found = self._people.get((team, user))
-        return None if found is None else await self._author(found[1], team, user)
+        return None if found is None else await self._author(found, team, user)
 
     async def _author(self, person: Profile, team: str, user: str, home: str = "") -> Author:
         outside = person.kind == "external"
@@ -141,9 +138,8 @@ class AuthorLookup:
         self, team: str, what: str, ask: Callable[[str, str], Awaitable[dict[str, str]]]
     ) -> dict[str, str]:
         """Names by id, asked for once in a while, refusals included."""
-        known = self._named_lately.get((team, what))
-        if known is not None and self._clock() - known[0] < KNOWN_FOR:
-            return known[1]
+        if (known := self._named_lately.get((team, what), KNOWN_FOR)) is not None:
+            return known
         try:
             found = await ask(team, what)
         except GatewayError as error:
@@ -151,10 +147,7 @@ class AuthorLookup:
                 raise
             LOG.info("names stay ids: %s", error)
             found = dict[str, str]()
-        self._named_lately[team, what] = (self._clock(), found)
-        self._named_lately.move_to_end((team, what))
-        if len(self._named_lately) > MOST_KNOWN:
-            self._named_lately.popitem(last=False)
+        self._named_lately.put((team, what), found)
         return found
 
     async def _ask_channel(self, team: str, channel: str) -> dict[str, str]:
@@ -169,14 +162,10 @@ class AuthorLookup:
         return {text_at(each, "id"): text_at(each, "handle") for each in groups}
 
     async def _person(self, team: str, user: str) -> Profile:
-        known = self._people.get((team, user))
-        if known is not None and self._clock() - known[0] < KNOWN_FOR:
-            return known[1]
+        if (known := self._people.get((team, user), KNOWN_FOR)) is not None:
+            return known
         person = await self._ask(team, user)
-        self._people[team, user] = (self._clock(), person)
-        self._people.move_to_end((team, user))
-        if len(self._people) > MOST_KNOWN:
-            self._people.popitem(last=False)
+        self._people.put((team, user), person)
         return person
 
     async def _ask(self, team: str, user: str) -> Profile:
@@ -198,9 +187,8 @@ class AuthorLookup:
         return frozenset([group for group in wanted if user in await self._members_of(team, group)])
 
     async def _members_of(self, team: str, group: str) -> frozenset[str]:
-        known = self._members.get((team, group))
-        if known is not None and self._clock() - known[0] < KNOWN_FOR:
-            return known[1]
+        if (known := self._members.get((team, group), KNOWN_FOR)) is not None:
+            return known
         members: frozenset[str] = frozenset()
         try:
             answer = await self._calls.read(team, "usergroups.users.list", usergroup=group)
@@ -209,7 +197,7 @@ class AuthorLookup:
         except Refusal as error:
             # Somebody who is in by the group alone is refused until Slack lets the app ask.
             LOG.warning("the members of the user group %s are not known: %s", group, error)
-        self._members[team, group] = (self._clock(), members)
+        self._members.put((team, group), members)
         return members
 
 

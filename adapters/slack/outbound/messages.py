@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from adapters.bounded_cache import BoundedCache
 from adapters.slack.connection.rate_limits import DELETE, POST, UPDATE
 from adapters.slack.outbound.blocks import Block, metadata
 from adapters.slack.outbound.paced_calls import PacedCalls
@@ -32,7 +32,7 @@ class Messages:
 
     def __init__(self, calls: PacedCalls) -> None:
         self._calls = calls
-        self._ours: OrderedDict[MessageRef, None] = OrderedDict()
+        self._ours = BoundedCache[MessageRef, bool](REMEMBERED)
 
     def id_of(self, place: Place, channel: str, ts: str) -> str:
         """A message's id for the gateway.
@@ -53,14 +53,11 @@ class Messages:
 
     def is_ours(self, ref: MessageRef) -> bool:
         """True if this process knows that the message is whole."""
-        return ref in self._ours
+        return bool(self._ours.get(ref))
 
     def add(self, ref: MessageRef) -> None:
         """Remember that a message is whole and does not stream."""
-        self._ours[ref] = None
-        self._ours.move_to_end(ref)
-        while len(self._ours) > REMEMBERED:
-            self._ours.popitem(last=False)
+        self._ours.put(ref, True)
 
     async def post(
         self,
@@ -110,4 +107,4 @@ class Messages:
     async def delete(self, place: Place, ref: MessageRef) -> None:
         """Delete a message."""
         await self._calls.write(place, DELETE, rank=Rank.URGENT, channel=ref.channel, ts=ref.ts)
-        self._ours.pop(ref, None)
+        self._ours.forget(ref)

@@ -7,9 +7,9 @@ not every app hears of it. A title that a person gives replaces any.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
+from adapters.bounded_cache import BoundedCache
 from gateway.conversation import ConversationKey
 from gateway.surface import Place
 
@@ -42,7 +42,7 @@ class SessionTitles:
 
     def __init__(self) -> None:
         self._desired: dict[str, DesiredTitle] = {}
-        self._shown: OrderedDict[str, _Shown] = OrderedDict()
+        self._shown = BoundedCache[str, _Shown](REMEMBERED)
 
     def desire(self, place: Place, text: str, *, given: bool) -> bool:
         """Note a title; True if it can be set at once."""
@@ -70,7 +70,7 @@ class SessionTitles:
 
     def knows(self, place: Place) -> bool:
         """True if the place is known to have a session."""
-        return str(place.key) in self._shown
+        return self._shown.get(str(place.key)) is not None
 
     def is_due(self, title: DesiredTitle) -> bool:
         """True if a session should be renamed now."""
@@ -85,7 +85,7 @@ class SessionTitles:
         name, before = str(place.key), self._shown.get(str(place.key))
         as_sent = sent is not None and sent.text == text and not sent.given
         shown = _Shown(text, as_sent or before == _Shown(text, ours=True))
-        self._note(name, shown)
+        self._shown.put(name, shown)
         title = self._desired.get(name)
         if title is None:
             return False
@@ -97,15 +97,9 @@ class SessionTitles:
 
     def note_set(self, title: DesiredTitle) -> None:
         """Note that a session was renamed."""
-        self._note(str(title.place.key), _Shown(title.text, ours=not title.given))
+        self._shown.put(str(title.place.key), _Shown(title.text, ours=not title.given))
 
     def note_given(self, key: ConversationKey, text: str) -> None:
         """Note the title that somebody gave in Slack; it is the newest."""
-        self._note(str(key), _Shown(text, ours=False))
+        self._shown.put(str(key), _Shown(text, ours=False))
         self._desired.pop(str(key), None)
-
-    def _note(self, name: str, shown: _Shown) -> None:
-        self._shown[name] = shown
-        self._shown.move_to_end(name)
-        while len(self._shown) > REMEMBERED:
-            self._shown.popitem(last=False)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 
+from adapters.bounded_cache import BoundedCache
 from adapters.dead_ends import DeadEnds
 from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import gateway_text
@@ -112,10 +112,10 @@ class SlackSurface:
         self.begins = self._streams.begins
         self._files = Files(self._calls)
         self.find = MessageLookup(self._calls, self._messages, self._streams).find
-        self._flushed: OrderedDict[str, float] = OrderedDict()
+        self._flushed = BoundedCache[str, float](REMEMBERED)
         self._posting: set[str] = set()
         """Places whose next message lacked a token."""
-        self._attached: OrderedDict[str, None] = OrderedDict()
+        self._attached = BoundedCache[str, bool](REMEMBERED)
         self._started = self._clock.time()
 
     async def ready(self, place: Place, use: Use) -> None:
@@ -241,7 +241,7 @@ class SlackSurface:
 
     async def _ready_to_edit(self, place: Place) -> None:
         stream = self._streams.open_stream_at(place)
-        last = self._flushed.get(str(place.key), 0.0)
+        last = self._flushed.get(str(place.key)) or 0.0
         gap = UPDATE_GAP
         if stream is not None:
             last = max(last, stream.touched)
@@ -252,10 +252,7 @@ class SlackSurface:
         await self._calls.reserve(place, APPEND if stream is not None else UPDATE, Rank.LATER)
 
     def _flush(self, place: Place) -> None:
-        self._flushed[str(place.key)] = self._clock.time()
-        self._flushed.move_to_end(str(place.key))
-        while len(self._flushed) > REMEMBERED:
-            self._flushed.popitem(last=False)
+        self._flushed.put(str(place.key), self._clock.time())
 
     async def _post_speech(self, place: Place, part: Part, speech: Speech) -> str:
         named = self._calls.named(place)
@@ -275,13 +272,11 @@ class SlackSurface:
         if file is None or (card.away and request.request_kind != "approval"):
             return ""
         here = f"{place.key} {request.request}"
-        if here not in self._attached:
+        if not self._attached.get(here):
             if not await self._is_uploaded(place, request.request):
                 comment = UNSURE if part.unsure else ""
                 await self._files.upload(place, request.request, [file], comment)
-            self._attached[here] = None
-            while len(self._attached) > REMEMBERED:
-                self._attached.popitem(last=False)
+            self._attached.put(here, True)
         return file.name
 
     async def _is_uploaded(self, place: Place, request: str) -> bool:
