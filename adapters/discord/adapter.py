@@ -163,7 +163,7 @@ class _Bot:
         self._gate = IdentifyGate(host, rest)
         self._cache = Cache(lambda: self._shards, rest, me)
         rest.explain = lambda channel: self._cache.refusal(channel, required_permissions(config))
-        self._targets = MessageTargets(rest, config.threads, host, self._hears_all)
+        self._targets = MessageTargets(rest, config.threads, host, lambda: self._shards.hears_all)
         files = Files(rest, config.api_url, lambda: host.limits.largest_file)
         self._fetching = AwaitedFiles(
             host.files, config.account, files.fetch_awaited, self._start_task
@@ -267,9 +267,6 @@ class _Bot:
                 group.create_task(self._sync_commands(), name="tells Discord of the commands")
                 group.create_task(self._catch_up.run(), name="works off what was missed")
                 group.create_task(self._gate.watch(), name="looks for others' sessions")
-
-    def _hears_all(self) -> bool:
-        return self._shards.hears_all
 
     def _start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""

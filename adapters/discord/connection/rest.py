@@ -155,11 +155,6 @@ class Rest:
         for each in (self._session, self._responses):
             await _entered(each).close()
 
-    @property
-    def session(self) -> aiohttp.ClientSession:
-        """The connection pool."""
-        return _entered(self._session)
-
     async def reserve(self, method: str, path: str, caller: Caller, rank: Rank) -> None:
         """Wait for the turn of a thread's next call."""
         bucket = self.buckets.bucket_of(*_route(method, path))
@@ -215,7 +210,8 @@ class Rest:
         """
         reading = aiohttp.ClientTimeout(sock_connect=CALL_SECONDS, sock_read=CALL_SECONDS)
         try:
-            async with self.session.get(url, allow_redirects=False, timeout=reading) as answer:
+            files = _entered(self._session)
+            async with files.get(url, allow_redirects=False, timeout=reading) as answer:
                 if answer.status != HTTPStatus.OK:
                     raise CallRejected(f"The file could not be read ({answer.status}).")
                 data = await read_most(answer, longest)
@@ -242,7 +238,7 @@ class Rest:
             data, headers["Content-Type"] = json.dumps(body), "application/json"
         if method != "GET":
             self._check_speaking()  # here, for a call may have waited long for its bucket
-        session = self.session if bucket is not None else _entered(self._responses)
+        session = _entered(self._session if bucket is not None else self._responses)
         try:
             async with session.request(
                 method,

@@ -111,23 +111,19 @@ class ShardClient(DiscordClient):
                 while True:
                     await self.ws.poll_event()
                     answered, failures = True, 0
-            except ReconnectWebSocket as error:
+            except (ReconnectWebSocket, OSError, aiohttp.ClientError, TimeoutError) as error:
                 self.dispatch("disconnect")
+                asked = isinstance(error, ReconnectWebSocket)
+                resumable = not asked or error.resume
                 if opened:
-                    self._session = _session_after(self.ws, resumable=error.resume)
-                if not error.resume:
+                    self._session = _session_after(self.ws, resumable=resumable)
+                if not resumable:
                     await asyncio.sleep(random.uniform(*REFUSED_WAIT))
-                elif not (answered or self._leaving):
+                elif not (asked and (answered or self._leaving)):
                     failures += 1
-                    await asyncio.sleep(wait_after(failures))
-            except (OSError, aiohttp.ClientError, TimeoutError) as error:
-                self.dispatch("disconnect")
-                if opened:
-                    self._session = _session_after(self.ws, resumable=True)
-                failures += 1
-                wait = wait_after(failures)
-                LOG.warning("no connection to Discord (%r); again in %.1f s", error, wait)
-                await asyncio.sleep(wait)
+                    wait = wait_after(failures)
+                    LOG.warning("no connection to Discord (%r); again in %.1f s", error, wait)
+                    await asyncio.sleep(wait)
             except ConnectionClosed as error:
                 self.dispatch("disconnect")
                 if self.is_closed():

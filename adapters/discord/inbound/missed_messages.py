@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,7 +20,7 @@ from adapters.discord.custom_ids import custom_id
 from adapters.discord.inbound.archived_threads import ArchivedThreads, place_of
 from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.messages import MessageHandler
-from adapters.discord.inbound.parse_messages import ParsedMessage, parse_message
+from adapters.discord.inbound.parse_messages import ParsedMessage, parse_page
 from adapters.discord.read_message import read_buttons
 from gateway.adapter import AdapterHost
 from gateway.base.clock import WallClock
@@ -32,8 +31,6 @@ from gateway.history import Found, OfferCard, Page, PlatformHistory
 from gateway.interactions import Button
 from gateway.missed import OpenGap
 from gateway.surface import PlatformUnreachable
-
-LOG = logging.getLogger("adapters.discord")
 
 PAGE = 100
 MARGIN = 60.0
@@ -226,18 +223,6 @@ def _button(first: str, label: str, *, used: bool = False) -> dict[str, Any]:
     ours = custom_id(Button(kind="missed", about=first))
     button = {"type": 2, "style": 1, "label": label, "custom_id": ours, "disabled": used}
     return {"type": 1, "components": [button]}
-
-
-def parse_page(page: Iterable[Payload], guild: str, me: BotIdentity) -> Iterable[ParsedMessage]:
-    """The readable messages of others."""
-    for payload in page:
-        try:
-            parsed = parse_message({**payload, "guild_id": guild}, me)
-        except (KeyError, TypeError, ValueError) as error:
-            LOG.warning("could not parse a message: %r", error)
-        else:
-            if parsed is not None:
-                yield parsed
 
 
 def _missed_first(message: Payload, me: BotIdentity) -> str:

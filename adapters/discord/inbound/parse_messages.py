@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -17,6 +18,8 @@ from adapters.discord.read_message import (
 from gateway.adapter import IgnoredReason
 from gateway.base.calendar import utc_text
 from gateway.visible import Pointed, VisibleContent, Writer
+
+LOG = logging.getLogger("adapters.discord")
 
 WRITTEN_TYPES = frozenset({0, 19})
 """Discord's types of messages that somebody wrote: an ordinary one, and a reply."""
@@ -164,16 +167,32 @@ def parse_history(
 
     The message on which the thread began is one of these, whoever wrote it.
     """
-    found: list[ParsedMessage] = []
-    for each in page:
+
+    def parse(payload: Payload) -> ParsedMessage | None:
+        shown = (_kind(payload) == STARTER and _referenced_message(payload)) or payload
+        others = _kind(shown) in SHOWN_TYPES and ignored_reason(shown, me) != "own"
+        wanted = others or str(shown["id"]) == thread
+        return parse_any_message({**shown, "guild_id": guild}, me) if wanted else None
+
+    return sorted(_readable(page, parse), key=lambda parsed: int(parsed.id))
+
+
+def parse_page(page: Iterable[Payload], guild: str, me: BotIdentity) -> Iterator[ParsedMessage]:
+    """The readable messages of others."""
+    return _readable(page, lambda each: parse_message({**each, "guild_id": guild}, me))
+
+
+def _readable(
+    page: Iterable[Payload], parse: Callable[[Payload], ParsedMessage | None]
+) -> Iterator[ParsedMessage]:
+    for payload in page:
         try:
-            shown = (_kind(each) == STARTER and _referenced_message(each)) or each
-            others = _kind(shown) in SHOWN_TYPES and ignored_reason(shown, me) != "own"
-            if others or str(shown["id"]) == thread:
-                found.append(parse_any_message({**shown, "guild_id": guild}, me))
-        except (KeyError, TypeError, ValueError):
-            continue
-    return sorted(found, key=lambda parsed: int(parsed.id))
+            parsed = parse(payload)
+        except (KeyError, TypeError, ValueError) as error:
+            LOG.warning("could not parse a message: %r", error)
+        else:
+            if parsed is not None:
+                yield parsed
 
 
 def parse_deletion(payload: Payload) -> MessageDeletion:
