@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeAlias
 
 from gateway.base.clock import Clock, Timer
 from gateway.pacing.limits import Caller, LearnedPace, Limit, Rank, Source
 from gateway.rates import LIFE, DrawnTokens, RateLimit, SharedRate
-from gateway.surface import OwnPace, RateLimited
+from gateway.surface import OwnPace
 
 ASKING = 1.0
 """Seconds that the tokens of all nodes may take to be asked for, whatever a call's patience."""
@@ -247,17 +246,6 @@ class Bucket:
             self._learned.close(now, seconds)
         if everywhere and (shares := self._shares) is not None:
             shares.close(seconds)
-
-    @contextmanager
-    def taught(self) -> Generator[None]:
-        """Close for as long as a refusal of the calls within asks."""
-        try:
-            yield
-        except OwnPace:
-            raise
-        except RateLimited as error:
-            self.close(error.retry_after)
-            raise
 
     def _reserve_of(self, rank: Rank) -> float:
         return self._reserve if rank is Rank.LATER else 0.0

@@ -11,6 +11,7 @@ from gateway.base.clock import Clock, SteadyClock, Timer
 from gateway.pacing.bucket import Bucket
 from gateway.pacing.limits import Caller, Limit, Rank, Told, source_of
 from gateway.rates import RateLimit, SharedRate
+from gateway.surface import OwnPace, RateLimited
 
 MOST = 1000
 """Buckets from which on it is looked for unused ones."""
@@ -110,7 +111,8 @@ class Pacer:
     ) -> AsyncGenerator[None]:
         """Make a call with a reserved token, or in turn.
 
-        `below` limits all calls. Raises OwnPace if it is not its turn within `patience` seconds.
+        `below` limits all calls. A refusal closes a bucket with a known limit for as long as it
+        asks. Raises OwnPace if it is not its turn within `patience` seconds.
         """
         until = self.clock.time() + (patience or 0.0)
         if self.has_reserved(bucket, caller):
@@ -122,6 +124,10 @@ class Pacer:
                 left = None if patience is None else max(0.0, until - self.clock.time())
                 await below.acquire(caller, rank, left)
             yield
+        except RateLimited as error:
+            if not isinstance(error, OwnPace) and not bucket.is_serial:
+                bucket.close(error.retry_after)
+            raise
         finally:
             if bucket.is_serial:
                 bucket.release()

@@ -72,8 +72,10 @@ REMEMBERED: dict[Memory, Row] = {
     ("pacing/bucket.py", "_closed"): Row("rate limit", "the platform's seconds"),
     ("pacing/limits.py", "_calls"): Row("rate limit", "the next refusal"),
     ("pacing/limits.py", "_every"): Row("rate limit", "20 calls in a row went well"),
+    ("pacing/limits.py", "_left"): Row("rate limit", "the platform's seconds"),
     ("pacing/limits.py", "_next_later"): Row("rate limit", "1.25 seconds"),
     ("pacing/limits.py", "_reset_at"): Row("rate limit", "the platform's seconds"),
+    ("pacing/limits.py", "_tokens"): Row("rate limit", "they come in again"),
     ("slack/connection/web_api.py", "_lost"): Row("workspace", "another token"),
     ("slack/inbound/author_lookup.py", "_members"): Row(
         "workspace", "five minutes, of Slack's refusals"
@@ -111,12 +113,12 @@ NO_REFUSALS: dict[str, set[str]] = {
     "discord/outbound/surface.py": {"_busy", "_dead_ends", "_typing", "_webhooks"},
     "discord/outbound/webhooks.py": {"_sent"},
     "pacing/bucket.py": {"_is_busy"},
-    "pacing/limits.py": {"_before", "_growing", "_last"},
+    "pacing/limits.py": {"_before", "_counted", "_growing", "_last"},
     "slack/connection/oauth.py": {"_clients"},
     "slack/connection/socket_mode.py": {"_own", "_ws", "counted", "reason"},
     "slack/connection/web_api.py": {"_session"},
     "slack/inbound/handler.py": {"_accepted", "clients"},
-    "slack/outbound/message_streams.py": {"_messages", "channel", "marked", "ts"},
+    "slack/outbound/message_streams.py": {"_messages", "channel", "marked", "place", "ts"},
     "slack/outbound/thread_status.py": {"_locks", "_wake"},
 }
 """Written beside refusals, but not of them: progress, connections, times, locks."""

@@ -50,5 +50,4 @@ class ReadRates:
         bucket = self._limits.bucket(method, team)
         caller = Caller(person="", thread=f"{team} {arguments.get('channel', '')}")
         async with self._limits.pacer.call(bucket, caller, rank, patience=patience):
-            with bucket.taught():
-                return await self.calls.read(team, method, **arguments)
+            return await self.calls.read(team, method, **arguments)

@@ -69,8 +69,8 @@ class MessageStreams:
 
     def open_stream_at(self, place: Place) -> Stream | None:
         """A message that grows in the place's thread, the newest."""
-        thread = str(place.key)
-        found = [s for s in self._streams.values() if s.thread == thread and s.phase == "open"]
+        streams = self._streams.values()
+        found = [s for s in streams if s.place.key == place.key and s.phase == "open"]
         return found[-1] if found else None
 
     def knows(self, ref: MessageRef) -> bool:
@@ -79,7 +79,8 @@ class MessageStreams:
 
     def count_open(self, team: str) -> int:
         """Number of open streams in a workspace."""
-        return sum(each.team == team and each.phase == "open" for each in self._streams.values())
+        streams = self._streams.values()
+        return sum(s.place.key.workspace == team and s.phase == "open" for s in streams)
 
     def as_it_grows(self, speech: Speech) -> Speech:
         """An agent's text; while it grows, with dead links."""
@@ -114,18 +115,17 @@ class MessageStreams:
 
         No chunks: it is not known how it begins before the next token.
         """
-        key, now = place.key, self._calls.clock.time()
+        now = self._calls.clock.time()
         stream = Stream(
-            team=key.workspace,
-            channel=key.channel,
-            thread=str(key),
+            place=place,
+            channel=place.key.channel,
             ts="",
             key=part.key,
             opened=now,
             touched=now,
         )
         text = opening(speech.text)
-        return stream, text, self._next_chunks(place, stream, part, speech, text)
+        return stream, text, self._next_chunks(stream, part, speech, text)
 
     async def start(self, place: Place, part: Part, speech: Speech) -> str | None:
         """Start a stream; None where it can't be streamed."""
@@ -168,22 +168,23 @@ class MessageStreams:
             await self._edit_posted(place, ref, part, speech)
             return
         async with stream.lock:
+            stream.place = place
             try:
-                await self._edit(place, stream, part, speech)
+                await self._edit(stream, part, speech)
             except asyncio.CancelledError:  # what was under way may have arrived
                 stream.phase = "broken"
                 raise
 
-    async def _edit(self, place: Place, stream: Stream, part: Part, speech: Speech) -> None:
+    async def _edit(self, stream: Stream, part: Part, speech: Speech) -> None:
         match stream.phase:
             case "open" if speech.growing:
-                await self._grow(place, stream, part, speech)
+                await self._grow(stream, part, speech)
             case "open":
-                await self._finish(place, stream, part, speech)
+                await self._finish(stream, part, speech)
             case "user_stopped" if speech.growing:
                 return
             case _:
-                await self._repair(place, stream, part, speech)
+                await self._repair(stream, part, speech)
 
     async def end(self, place: Place, ref: MessageRef) -> None:
         """End a message's stream as it is, and forget it."""
@@ -194,7 +195,7 @@ class MessageStreams:
             return
         async with stream.lock:
             if stream.phase in ("open", "broken"):
-                await self._stop_bare(place, stream)
+                await self._stop_bare(stream)
             self._forget(stream)
 
     async def stop_idle(self) -> None:
@@ -213,27 +214,24 @@ class MessageStreams:
                 if stream.phase == "open":
                     group.create_task(self._close_idle(stream), name=f"stops {stream.ts}")
 
-    async def _grow(self, place: Place, stream: Stream, part: Part, speech: Speech) -> None:
+    async def _grow(self, stream: Stream, part: Part, speech: Speech) -> None:
         """Append new text, or move on to a new message."""
         now = self._calls.clock.time()
         if stream.is_idle(now):
-            await self._roll_over(place, stream, part, speech, text=stream.sent)
+            await self._roll_over(stream, part, speech, text=stream.sent)
         elif stream.is_old(now):
-            await self._roll_over(place, stream, part, speech, text=stream.final_text(speech.text))
+            await self._roll_over(stream, part, speech, text=stream.final_text(speech.text))
         elif stream.extended_by(speech.text):  # else the end sets it right
             text = stream.stable_text(speech.text)
-            if chunks := self._next_chunks(place, stream, part, speech, text):
-                await self._append(place, stream, part, speech, text=text, chunks=chunks)
+            if chunks := self._next_chunks(stream, part, speech, text):
+                await self._append(stream, part, speech, text=text, chunks=chunks)
 
-    def _next_chunks(
-        self, place: Place, stream: Stream, part: Part, speech: Speech, text: str
-    ) -> list[Chunk]:
-        named, hosts = self._calls.named(place), self._calls.live_links()
+    def _next_chunks(self, stream: Stream, part: Part, speech: Speech, text: str) -> list[Chunk]:
+        named, hosts = self._calls.named(stream.place), self._calls.live_links()
         return stream.next_chunks(part, speech, text, named=named, hosts=hosts)
 
     async def _append(
         self,
-        place: Place,
         stream: Stream,
         part: Part,
         speech: Speech,
@@ -243,53 +241,51 @@ class MessageStreams:
     ) -> None:
         try:
             await self._calls.write(
-                place, APPEND, channel=stream.channel, ts=stream.ts, chunks=chunks
+                stream.place, APPEND, channel=stream.channel, ts=stream.ts, chunks=chunks
             )
         except Refusal as error:
             if error.code == LEFT:
                 stream.phase = "user_stopped"
                 return
             if error.code in _TOO_LONG:
-                await self._roll_over(place, stream, part, speech, text=stream.sent)
+                await self._roll_over(stream, part, speech, text=stream.sent)
             if error.code != ENDED:
                 LOG.warning("a stream was broken off: %s", describe(error))
             stream.phase = "stopped" if error.code == ENDED else "broken"
-            await self._repair(place, stream, part, speech)
+            await self._repair(stream, part, speech)
         except OutcomeUnknown:
             stream.phase = "broken"
-            await self._repair(place, stream, part, speech)
+            await self._repair(stream, part, speech)
         else:
             hosts = self._calls.live_links()
             stream.mark_sent(speech, text, self._calls.clock.time(), hosts=hosts)
 
-    async def _roll_over(
-        self, place: Place, stream: Stream, part: Part, speech: Speech, *, text: str
-    ) -> None:
+    async def _roll_over(self, stream: Stream, part: Part, speech: Speech, *, text: str) -> None:
         """End the message with as much of the text. Raises MessageFull."""
         rest = replace(speech, text=text, growing=False)
         if stream.extended_by(speech.text):
-            await self._finish(place, stream, part, rest, feedback=False)
+            await self._finish(stream, part, rest, feedback=False)
         else:
             stream.phase = "broken"
             rest = replace(rest, text=stream.final_text(speech.text))
-            await self._repair(place, stream, part, rest, feedback=False)
+            await self._repair(stream, part, rest, feedback=False)
         raise MessageFull(rest.text)
 
     async def _finish(
-        self, place: Place, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
+        self, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
     ) -> None:
         """Stop the stream with all of the text; repair it if needed."""
         chunks: list[Chunk] = []
         extended = stream.extended_by(speech.text)
         if extended:
-            chunks = self._next_chunks(place, stream, part, speech, speech.text)
+            chunks = self._next_chunks(stream, part, speech, speech.text)
             chunks += fence_chunks(speech.text)
         below = closing(part, speech, feedback=feedback)
         try:
-            await self._stop(place, stream, chunks=chunks or None, blocks=below or None)
+            await self._stop(stream, chunks=chunks or None, blocks=below or None)
         except Refusal as error:
             if error.code in _TOO_LONG and extended and speech.text != stream.sent:
-                if not await self._stop_bare(place, stream):
+                if not await self._stop_bare(stream):
                     raise PlatformUnreachable("Slack has not ended a stream yet.") from error
                 self._forget(stream)
                 raise MessageFull(stream.sent) from error
@@ -304,10 +300,10 @@ class MessageStreams:
                 self._forget(stream)
                 return
             stream.phase = "stopped"
-        await self._repair(place, stream, part, speech, feedback=feedback)
+        await self._repair(stream, part, speech, feedback=feedback)
 
     async def _repair(
-        self, place: Place, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
+        self, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
     ) -> None:
         """Update a stopped message to its text.
 
@@ -315,7 +311,7 @@ class MessageStreams:
         """
         whole = stream.is_whole(speech.text)
         if stream.phase == "broken":
-            await self._stop_bare(place, stream)
+            await self._stop_bare(stream)
             stream.phase = "broken"  # until the update has said what it shows
         text = speech.text
         if speech.growing:
@@ -325,7 +321,7 @@ class MessageStreams:
             shown = replace(speech, text=text, growing=False)
             feedback = feedback and not speech.growing
             try:
-                await self._update(place, stream.ref, part, shown, feedback=feedback)
+                await self._update(stream.place, stream.ref, part, shown, feedback=feedback)
             except Refusal as error:
                 if error.code != CONFLICT:
                     raise
@@ -365,23 +361,25 @@ class MessageStreams:
         except (Refusal, OutcomeUnknown) as error:
             LOG.debug("a message of an earlier run does not stream: %s", describe(error))
 
-    async def _stop(self, place: Place, stream: Stream, **arguments: Any) -> None:
+    async def _stop(self, stream: Stream, **arguments: Any) -> None:
         await self._calls.write(
-            place,
+            stream.place,
             STOP,
             rank=Rank.URGENT,
             channel=stream.channel,
             ts=stream.ts,
             metadata=metadata(stream.key),
-            session_status=self._statuses.status(place),  # else it would look as if all was done
+            session_status=self._statuses.status(
+                stream.place
+            ),  # else it would look as if all was done
             **arguments,
         )
         stream.marked = True
 
-    async def _stop_bare(self, place: Place, stream: Stream, **arguments: Any) -> bool:
+    async def _stop_bare(self, stream: Stream, **arguments: Any) -> bool:
         """Stop the stream as it is; False if Slack refuses."""
         try:
-            await self._stop(place, stream, **arguments)
+            await self._stop(stream, **arguments)
         except Refusal as error:
             if error.code not in (ENDED, LEFT):
                 LOG.warning("a stream could not be ended: %s", describe(error))
@@ -395,9 +393,8 @@ class MessageStreams:
         async with stream.lock:
             if stream.phase != "open":
                 return
-            place = self._messages.place_of(stream.thread)
             try:
-                await self._stop_bare(place, stream, chunks=fence_chunks(stream.sent) or None)
+                await self._stop_bare(stream, chunks=fence_chunks(stream.sent) or None)
             except (RateLimited, PlatformUnreachable):
                 return  # there will be another time
             except AuthError:

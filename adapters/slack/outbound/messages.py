@@ -9,7 +9,6 @@ from adapters.bounded_cache import BoundedCache
 from adapters.slack.connection.rate_limits import DELETE, POST, UPDATE
 from adapters.slack.outbound.blocks import Block, metadata
 from adapters.slack.outbound.paced_calls import PacedCalls
-from gateway.conversation import ConversationKey
 from gateway.pacing.limits import Rank
 from gateway.surface import Place
 
@@ -46,10 +45,6 @@ class Messages:
         """The inverse of `id_of`."""
         channel, _, ts = message.rpartition(":")
         return MessageRef(place.key.workspace, channel or place.key.channel, ts)
-
-    def place_of(self, thread: str) -> Place:
-        """The place of the thread with this key, given as text."""
-        return Place(key=ConversationKey.parse(thread), thread="")
 
     def is_ours(self, ref: MessageRef) -> bool:
         """True if this process knows that the message is whole."""

@@ -125,5 +125,4 @@ class PacedCalls:
         if method in _RESERVED and not pacer.has_reserved(bucket, caller):
             pacer.release(caller)
         async with pacer.call(bucket, caller, rank, patience=patience):
-            with bucket.taught():
-                return await call(place.key.workspace, method, **arguments)
+            return await call(place.key.workspace, method, **arguments)

@@ -25,7 +25,7 @@ from adapters.slack.outbound.messages import MessageRef
 from adapters.slack.outbound.text import cut, fence_end, settled
 from gateway.render.links import dead_links
 from gateway.render.sanitize import label
-from gateway.surface import Activity, ActivityStatus, Part, Speech
+from gateway.surface import Activity, ActivityStatus, Part, Place, Speech
 
 Chunk: TypeAlias = dict[str, Any]
 Phase: TypeAlias = Literal["open", "stopped", "user_stopped", "broken"]
@@ -53,14 +53,12 @@ _STATUS: dict[ActivityStatus, str] = {
 class Stream:
     """A growing message.
 
-    `sent` is as much of the part's text as Slack was given, `shown` the same with dead links,
-    `thread` the text of its conversation's key, `key` the part's; times are in seconds since the
-    epoch.
+    `sent` is as much of the part's text as Slack was given, `shown` the same with dead links, `key`
+    the part's; times are in seconds since the epoch.
     """
 
-    team: str
+    place: Place
     channel: str
-    thread: str
     ts: str
     key: str
     opened: float
@@ -78,7 +76,7 @@ class Stream:
     @property
     def ref(self) -> MessageRef:
         """The message."""
-        return MessageRef(self.team, self.channel, self.ts)
+        return MessageRef(self.place.key.workspace, self.channel, self.ts)
 
     @property
     def has_dead_links(self) -> bool:

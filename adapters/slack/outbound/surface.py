@@ -245,7 +245,7 @@ class SlackSurface:
         gap = UPDATE_GAP
         if stream is not None:
             last = max(last, stream.touched)
-            gap = self._calls.gap(place, self._streams.count_open(stream.team))
+            gap = self._calls.gap(place, self._streams.count_open(place.key.workspace))
         gap = max(gap, FLUSH)
         if (wait := last + gap - self._clock.time()) > 0:
             await sleep(self._clock, min(wait, gap))  # the clock may have been set back

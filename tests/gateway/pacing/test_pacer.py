@@ -107,12 +107,15 @@ async def test_what_waits_for_all_calls_comes_in_its_order() -> None:
 
 
 async def test_a_refusal_of_a_call_closes_its_bucket_and_one_of_its_own_does_not() -> None:
-    bucket = Pacer(clock=HandClock()).bucket("x", Limit(per_minute=60, burst=9))
-    with pytest.raises(OwnPace), bucket.taught():
-        raise OwnPace(30)
+    pacer = Pacer(clock=HandClock())
+    bucket = pacer.bucket("x", Limit(per_minute=60, burst=9))
+    with pytest.raises(OwnPace):
+        async with pacer.call(bucket, ANN, Rank.POST):
+            raise OwnPace(30)
     assert bucket.wait() == 0
-    with pytest.raises(RateLimited), bucket.taught():
-        raise RateLimited(30)
+    with pytest.raises(RateLimited):
+        async with pacer.call(bucket, ANN, Rank.POST):
+            raise RateLimited(30)
     assert bucket.wait() == 30
 
 
