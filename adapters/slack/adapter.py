@@ -13,12 +13,12 @@ from typing import Any
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
 from adapters.slack.config import PLATFORM, Config
-from adapters.slack.connection.http_mode import EVENTS, RequestServer, listening
+from adapters.slack.connection.http_mode import EVENTS, events_page, listening
 from adapters.slack.connection.installs import Installations
 from adapters.slack.connection.oauth import OAuth
 from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.rate_limits import SlackLimits
-from adapters.slack.connection.receiver import Receiver
+from adapters.slack.connection.receiver import receiver
 from adapters.slack.connection.socket_mode import Sockets, socket_address
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
@@ -166,7 +166,7 @@ class _Service:
             self._start_task,
             surface.note_title,
         )
-        self._receive = Receiver(clients, self._handle, host.health.count_ignored).receive
+        self._receive = receiver(clients, self._handle, host.health.count_ignored)
         self._sockets = self._make_sockets()
 
     async def run(self) -> None:
@@ -223,7 +223,7 @@ class _Service:
         if self._config.mode == "http":
             assert self._config.signing_secret is not None  # the config has it for this mode
             secret = self._config.signing_secret.get_secret_value()
-            pages[EVENTS] = RequestServer(self._receive, secret, heard=self._heartbeat).page()
+            pages[EVENTS] = events_page(self._receive, secret, heard=self._heartbeat)
         if self._installs is not None:
             oauth = OAuth(
                 self._config,

@@ -33,42 +33,28 @@ KINDS = frozenset({"type", "command", "ssl_check"})
 """Fields of which each payload has one."""
 
 
-class RequestServer:
-    """Server of Slack's requests, whose payloads `receive` takes.
+def events_page(
+    receive: Receive,
+    secret: str,
+    *,
+    heard: Callable[[], None],
+    clock: Callable[[], float] = time.time,
+) -> Page:
+    """The page that Slack asks; `receive` takes its payloads.
 
-    `heard` is called at each request that Slack signed; `clock` is in seconds since the epoch.
+    `heard` is called at each request that Slack signed; `clock` is in seconds since the epoch. The
+    answer is 401 for a signature that is wrong or more than five minutes old, 400 for a body that
+    can't be unpacked or read, or has no signature to be unpacked for, 500 where Slack is to deliver
+    again.
     """
 
-    def __init__(
-        self,
-        receive: Receive,
-        signing_secret: str,
-        *,
-        heard: Callable[[], None],
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._receive = receive
-        self._secret = signing_secret.encode()
-        self._clock = clock
-        self._heartbeat = heard
-
-    def page(self) -> Page:
-        """The page that Slack asks."""
-        return Page(self.serve, methods=("POST",))
-
-    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request.
-
-        401 for a signature that is wrong or more than five minutes old, 400 for a body that can't
-        be unpacked or read, or has no signature to be unpacked for, 500 where Slack is to deliver
-        again.
-        """
+    async def serve(request: web.BaseRequest) -> web.StreamResponse:
         body = await request.read()
         packed = request.headers.get("Content-Encoding", "identity").lower()
-        if not self._is_slacks(body, request):
+        if not _is_slacks(body, request, secret.encode(), clock()):
             UNSIGNED.warning("a request that Slack has not signed was refused")
             return web.Response(status=401 if packed == "identity" else 400)
-        self._heartbeat()
+        heard()
         if (body := _unpacked(body, packed)) is None:
             return web.Response(status=400)
         if (payload := _payload(body, request.content_type)) is None:
@@ -76,20 +62,23 @@ class RequestServer:
             return web.Response(status=400)
         if payload.get("type") == "url_verification":
             return web.json_response({"challenge": payload.get("challenge")})
-        if (answer := await self._receive(payload)) is None:
+        if (answer := await receive(payload)) is None:
             return web.Response(status=500)
         return web.json_response(answer) if answer else web.Response()
 
-    def _is_slacks(self, body: bytes, request: web.BaseRequest) -> bool:
-        timestamp = request.headers.get("X-Slack-Request-Timestamp", "")
-        signature = request.headers.get("X-Slack-Signature", "")
-        if not (timestamp.isascii() and timestamp.isdecimal() and signature.isascii()):
-            return False
-        # The SDK's verifier can't take bytes that are no UTF-8.
-        signed = b":".join((b"v0", timestamp.encode(), body))
-        expected = f"v0={hmac.digest(self._secret, signed, 'sha256').hex()}"
-        lately = abs(self._clock() - float(timestamp)) <= LATELY
-        return lately and hmac.compare_digest(signature, expected)
+    return Page(serve, methods=("POST",))
+
+
+def _is_slacks(body: bytes, request: web.BaseRequest, secret: bytes, now: float) -> bool:
+    timestamp = request.headers.get("X-Slack-Request-Timestamp", "")
+    signature = request.headers.get("X-Slack-Signature", "")
+    if not (timestamp.isascii() and timestamp.isdecimal() and signature.isascii()):
+        return False
+    # The SDK's verifier can't take bytes that are no UTF-8.
+    signed = b":".join((b"v0", timestamp.encode(), body))
+    expected = f"v0={hmac.digest(secret, signed, 'sha256').hex()}"
+    lately = abs(now - float(timestamp)) <= LATELY
+    return lately and hmac.compare_digest(signature, expected)
 
 
 def _unpacked(body: bytes, packed: str) -> bytes | None:

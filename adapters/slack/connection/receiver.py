@@ -1,6 +1,6 @@
 """Receipt of payloads, each for the bot in its workspace.
 
-`receive` returns once what arrived is safely stored, and only then does Slack get its
+It returns once what arrived is safely stored, and only then does Slack get its
 acknowledgement.
 """
 
@@ -11,14 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from adapters.slack.connection.payload import (
-    Payload,
-    bot_user_of,
-    enterprise_of,
-    table_at,
-    team_of,
-    text_at,
-)
+from adapters.slack.connection.payload import Payload, bot_user_of, enterprise_of, team_of, text_at
 from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import Workspace
 from gateway.adapter import IgnoredReason
@@ -38,43 +31,39 @@ _FAREWELLS = frozenset({"app_uninstalled", "tokens_revoked"})
 """Events that come when the bot is in the workspace no more."""
 
 
-class Receiver:
-    """Hands payloads to `handle`; those of workspaces without the bot are `ignored`."""
+def receiver(
+    clients: SlackClients, handle: PayloadHandler, ignored: Callable[[IgnoredReason], None]
+) -> Receive:
+    """Hand payloads to `handle`; those of workspaces without the bot are `ignored`."""
 
-    def __init__(
-        self,
-        clients: SlackClients,
-        handle: PayloadHandler,
-        ignored: Callable[[IgnoredReason], None],
-    ) -> None:
-        self._clients = clients
-        self._handle = handle
-        self._ignored = ignored
-
-    async def receive(self, body: Payload) -> Answer:
-        """Hand a payload in; None where Slack is to deliver it again."""
+    async def receive(body: Payload) -> Answer:
         try:
-            me = await self._me(body)
-            return {} if me is None else await self._handle(body, me) or {}
+            if (me := await _me(body, clients)) is not None:
+                return await handle(body, me) or {}
         except (GatewayError, TimeoutError) as error:
             LOG.warning("not accepted, Slack delivers it again: %s", describe(error))
+            return None
         except Exception:
             LOG.exception("not accepted, Slack delivers it again")
-        return None
+            return None
+        ignored("not served")
+        return {}
 
-    async def _me(self, body: Payload) -> Workspace | None:
-        """The bot in the workspace of a payload, if it is there.
+    return receive
 
-        The token may be that of the workspace's organisation.
-        """
-        installed, enterprise = text_at(body, "view", "app_installed_team_id"), enterprise_of(body)
-        team = installed or team_of(body) or text_at(body, "team", "id") or enterprise
-        try:
-            await self._clients.client_of(team, enterprise=enterprise)
-        except CallRejected as error:
-            if text_at(table_at(body, "event"), "type") not in _FAREWELLS:
-                LOG.warning("a payload is from a workspace without the bot: %s", error)
-                self._ignored("not served")
-                return None
-        me, user = self._clients.me(team), bot_user_of(body)
-        return replace(me, user=user) if user else me
+
+async def _me(body: Payload, clients: SlackClients) -> Workspace | None:
+    """The bot in the workspace of a payload, if it is there.
+
+    The token may be that of the workspace's organisation.
+    """
+    installed, enterprise = text_at(body, "view", "app_installed_team_id"), enterprise_of(body)
+    team = installed or team_of(body) or text_at(body, "team", "id") or enterprise
+    try:
+        await clients.client_of(team, enterprise=enterprise)
+    except CallRejected as error:
+        if text_at(body, "event", "type") not in _FAREWELLS:
+            LOG.warning("a payload is from a workspace without the bot: %s", error)
+            return None
+    me, user = clients.me(team), bot_user_of(body)
+    return replace(me, user=user) if user else me

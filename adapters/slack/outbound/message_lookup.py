@@ -6,10 +6,10 @@ agent's message; several are not. Nothing else is streamed: a notice is found by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from adapters.slack.action_ids import EVENT_TYPE
+from adapters.slack.connection.payload import Payload, table_at, tables_at, text_at, ts_at
 from adapters.slack.connection.rate_limits import HISTORY, REPLIES
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.files import PREFIX, has_mark
@@ -47,15 +47,16 @@ class MessageLookup:
         cursor = ""
         for _ in range(PAGES):
             answer = await self._page(place, key, since - AHEAD, cursor)
-            for message in cast("list[dict[str, Any]]", answer.get("messages") or []):
+            for message in tables_at(answer, "messages"):
                 if not self._is_own(place, message):
                     continue
                 if (found := self._found(place, message, key)) is not None:
                     return found
                 # Without a key, an earlier one must not be taken for it.
-                if speech and _ts(message) >= since and self._is_unknown(place, message):
-                    unknown.append(str(message["ts"]))
-            cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
+                ts = ts_at(message, "ts")
+                if speech and float(ts or 0) >= since and self._is_unknown(place, message):
+                    unknown.append(ts)
+            cursor = text_at(answer, "response_metadata", "next_cursor")
             if not cursor:
                 break
         else:
@@ -100,37 +101,28 @@ class MessageLookup:
         self._waits[place.key.workspace] = (part, now + seconds + SCARCE)
         return True
 
-    def _is_own(self, place: Place, message: Mapping[str, Any]) -> bool:
+    def _is_own(self, place: Place, message: Payload) -> bool:
         own = self._calls.workspace(place)
         users = {own.user, own.bot} - {""}
         return bool({message.get("user"), message.get("bot_id")} & users)
 
-    def _found(self, place: Place, message: Mapping[str, Any], key: str) -> str | None:
+    def _found(self, place: Place, message: Payload, key: str) -> str | None:
         """The message's id if it bears the key."""
         if _key(message) == key:
-            return self._messages.id_of(place, place.key.channel, str(message["ts"]))
-        files = cast("list[dict[str, Any]]", message.get("files") or [])
-        if files and has_mark(message.get("blocks") or [], key):
-            return f"{PREFIX}{files[0].get('id', '')}"
+            return self._messages.id_of(place, place.key.channel, ts_at(message, "ts"))
+        files = tables_at(message, "files")
+        if files and has_mark(tables_at(message, "blocks"), key):
+            return f"{PREFIX}{text_at(files[0], 'id')}"
         return None
 
-    def _is_unknown(self, place: Place, message: Mapping[str, Any]) -> bool:
+    def _is_unknown(self, place: Place, message: Payload) -> bool:
         """True for a keyless stream that this process has not made."""
         if "streaming_state" not in message or _key(message):
             return False
-        ref = MessageRef(place.key.workspace, place.key.channel, str(message["ts"]))
+        ref = MessageRef(place.key.workspace, place.key.channel, ts_at(message, "ts"))
         return not (self._messages.is_ours(ref) or self._streams.knows(ref))
 
 
-def _key(message: Mapping[str, Any]) -> str:
-    metadata = cast("dict[str, Any]", message.get("metadata") or {})
-    if metadata.get("event_type") != EVENT_TYPE:
-        return ""
-    return str(cast("dict[str, Any]", metadata.get("event_payload") or {}).get("key", ""))
-
-
-def _ts(message: Mapping[str, Any]) -> float:
-    try:
-        return float(str(message.get("ts", "")))
-    except ValueError:
-        return 0.0
+def _key(message: Payload) -> str:
+    data = table_at(message, "metadata")
+    return text_at(data, "event_payload", "key") if data.get("event_type") == EVENT_TYPE else ""

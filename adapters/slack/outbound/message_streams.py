@@ -21,13 +21,14 @@ from adapters.slack.outbound.notification import summary
 from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.refusals import Refusals
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
-from adapters.slack.outbound.text import fence_end, name_of, needs_block, opening
+from adapters.slack.outbound.text import name_of, needs_block, opening
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.adapter import AuthError
 from gateway.base.describe import describe
 from gateway.errors import GatewayError
 from gateway.pacing.limits import Rank
 from gateway.render.links import dead_links
+from gateway.render.split import with_closed_fence
 from gateway.surface import (
     MessageFull,
     OutcomeUnknown,
@@ -408,7 +409,7 @@ class MessageStreams:
     ) -> None:
         named = self._calls.named(place)
         shown = self.as_it_grows(speech)
-        whole = replace(shown, text=f"{shown.text}{fence_end(shown.text)}")
+        whole = replace(shown, text=with_closed_fence(shown.text))
         blocks = speech_blocks(part, whole, named=named, feedback=feedback)
         text = summary(replace(part, content=speech), self._calls.own)
         await self._messages.update(place, ref, part.key, blocks=blocks, text=text)

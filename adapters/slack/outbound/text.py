@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from gateway.render.formulas import open_formula
 from gateway.render.markdown import Dialect, markdown
 from gateway.render.sanitize import label
-from gateway.render.split import Context
+from gateway.render.split import Context, with_closed_fence
 
 UNSETTLED = 600
 """Characters at the end of a growing text that may be held back until they are whole."""
@@ -38,7 +38,6 @@ _PLAIN = re.compile(r"[#*-]*\s*[^\W_]+[,.!?:]?")
 _BRACKET = re.compile(r"[\[\]]")
 _TICKS = re.compile(r"`+")
 _TASK = re.compile(r"[ \t>]*+(?:[-*+]|[0-9]{1,9}[.)])[ \t]++\[[ xX]\][ \t]")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 _ICONS = (
     ":large_blue_circle:",
@@ -85,7 +84,7 @@ def settled(text: str) -> str:
     It ends before a word, a link, a bracket, a formula or code that has only begun.
     """
     start = max(0, len(text) - UNSETTLED)
-    if _open_fence(text):
+    if fence_end(text):
         return text[: text.rfind("\n") + 1] or text
     line = max(start, text.rfind("\n") + 1)
     end = len(text)
@@ -124,8 +123,7 @@ def cut(text: str) -> str:
 
 def fence_end(text: str) -> str:
     """The fence that closes an open block of code."""
-    fence = _open_fence(text)
-    return fence if not fence or text.endswith("\n") else f"\n{fence}"
+    return with_closed_fence(text)[len(text) :]
 
 
 def needs_block(text: str) -> bool:
@@ -141,18 +139,6 @@ def needs_block(text: str) -> bool:
         if context.table is not None or (context.fence is None and _TASK.match(line)):
             return True
     return False
-
-
-def _open_fence(text: str) -> str:
-    """The fence of a block of code that is not closed."""
-    fence = ""
-    for found in _FENCE.finditer(text):
-        ticks = found[1]
-        if not fence:
-            fence = ticks
-        elif ticks.startswith(fence):
-            fence = ""
-    return fence
 
 
 def _open_code(text: str, line: int) -> int | None:
