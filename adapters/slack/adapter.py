@@ -145,7 +145,6 @@ class _Service:
         self._installs = installs
         self._group = group
         self._clock = clock
-        self._fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         calls = Calls(clients)
         rates = ReadRates(calls, surface.rates)
         history = History(rates)
@@ -184,7 +183,6 @@ class _Service:
                 group.create_task(self._pauses.run(self._is_open), name="slack pauses")
                 group.create_task(self._backfill.run(), name="slack catch-up")
                 group.create_task(self._look(), name="slack files")
-                group.create_task(_fail_with(self._fatal), name="slack end")
                 if self._sockets is not None:
                     group.create_task(self._sockets.run(), name="slack sockets")
                     account = self._config.account
@@ -238,8 +236,7 @@ class _Service:
         try:
             return await self._handler.handle(body, me)
         except AuthError as error:
-            if not self._fatal.done():
-                self._fatal.set_exception(error)
+            self._group.create_task(_fail_with(error), name="slack end")
             raise
 
     def _start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
@@ -268,8 +265,8 @@ class _Service:
                 await _log_errors(self._fetching.look(), "slack files")
 
 
-async def _fail_with(fatal: asyncio.Future[None]) -> None:
-    await fatal
+async def _fail_with(error: AuthError) -> None:
+    raise error
 
 
 async def _log_errors(work: Coroutine[Any, Any, None], name: str) -> None:

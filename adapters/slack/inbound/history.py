@@ -128,26 +128,20 @@ class History:
         await pages.read()
         return pages.excerpt()
 
-    async def earlier(
-        self, key: ConversationKey, *, before: str, seconds: float
-    ) -> HistoryExcerpt | None:
-        """Read a thread's first messages and those just before `before`.
+    async def before(self, message: InboundMessage) -> HistoryExcerpt | None:
+        """Read a thread's first messages and those just before a message.
 
-        As much as can be read in so many seconds; None for nothing.
+        As much as can be read within a short time; None for nothing.
         """
-        pages = self._replies(key, latest=before)
+        pages = self._replies(message.key, latest=message.message_id)
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(QUOTE_SECONDS):
                 if await pages.next() and pages.needs_more_than(MOST_PAGES):
-                    return await self._latest(key, pages, before)
+                    return await self._latest(message.key, pages, message.message_id)
                 await pages.read()
         except TimeoutError:
             LOG.info("a conversation was not read to its end in time")
         return pages.excerpt()
-
-    async def before(self, message: InboundMessage) -> HistoryExcerpt | None:
-        """Read a thread up to a message, within a short time."""
-        return await self.earlier(message.key, before=message.message_id, seconds=QUOTE_SECONDS)
 
     async def _latest(
         self, key: ConversationKey, first: _Pages, before: str
