@@ -175,10 +175,6 @@ class SlackClients:
         """The app's name in [adapters]."""
         return self._config.account
 
-    def workspace(self, team: str) -> Workspace | None:
-        """The known workspace; None if the bot is not in it."""
-        return self._workspaces.get(team)
-
     def me(self, team: str) -> Workspace:
         """The bot in a workspace, as far as that is known."""
         return self._workspaces.get(team) or Workspace(id=team, account=self.account)

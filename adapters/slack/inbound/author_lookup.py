@@ -179,8 +179,7 @@ class AuthorLookup:
                 LOG.error("nobody's name or membership is known: %s", describe(error))  # noqa: TRY400 (the text says it all)
                 return Profile(name="", timezone="", kind="guest", home="")
             raise
-        workspace = self._calls.clients.workspace(team)
-        return profile_of(table_at(answer, "user"), team, workspace.enterprise if workspace else "")
+        return profile_of(table_at(answer, "user"), team, self._calls.clients.me(team).enterprise)
 
     async def _groups_of(self, team: str, user: str) -> frozenset[str]:
         wanted = [group for group in self._groups() if group.startswith("S")]

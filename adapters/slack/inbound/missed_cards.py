@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from adapters.slack.action_ids import Block, action_id, actions, button_element, section
 from adapters.slack.connection.payload import TS, Payload, ts_at
-from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.message_content import button_values
 from gateway.conversation import ConversationKey
 from gateway.history import OfferCard
@@ -13,31 +12,6 @@ from gateway.interactions import Button
 BUTTON = action_id("missed")
 STEP = 0.000001
 """Between two ts: the button has the one before the first message."""
-
-
-async def post_card(calls: Calls, key: ConversationKey, text: str, first: str) -> str:
-    """Post a card in a thread; its ts. Raises GatewayError."""
-    posted = await calls.write(
-        key.workspace,
-        "chat.postMessage",
-        channel=key.channel,
-        thread_ts=key.root,
-        text=text,
-        blocks=_blocks(text, before(first)),
-    )
-    return ts_at(posted, "ts") or "0"
-
-
-async def settle_card(calls: Calls, key: ConversationKey, ts: str, text: str, rest: str) -> None:
-    """Change a card's text; its button offers what is behind `rest`."""
-    await calls.write(
-        key.workspace,
-        "chat.update",
-        channel=key.channel,
-        ts=ts,
-        text=text,
-        blocks=_blocks(text, rest),
-    )
 
 
 def find_card(said: Payload, key: ConversationKey) -> OfferCard | None:
@@ -56,7 +30,7 @@ def before(first: str) -> str:
     return f"{float(first) - STEP:.6f}"
 
 
-def _blocks(text: str, after: str) -> list[Block]:
+def card_blocks(text: str, after: str) -> list[Block]:
     """A text, and a button that has missed messages answered."""
     button = Button(kind="missed", about=after, label="Answer now")
     return [section(text), *([actions(button_element(button))] if after else [])]

@@ -17,7 +17,7 @@ from adapters.slack.connection.rate_limits import CONVERSATIONS, HISTORY, REPLIE
 from adapters.slack.connection.web_api import Refusal, is_final
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.history import History
-from adapters.slack.inbound.missed_cards import before, find_card, post_card, settle_card
+from adapters.slack.inbound.missed_cards import before, card_blocks, find_card
 from adapters.slack.inbound.parse_events import as_edit, parse_history_message
 from adapters.slack.inbound.parsed import Draft
 from adapters.slack.inbound.read_rates import MINUTE, PAGE, ReadRates
@@ -103,7 +103,7 @@ class SlackHistory(PlatformHistory[Draft]):
 
         The manifest leaves out those that no route needs.
         """
-        granted = self._rates.scopes(team)
+        granted = self._drafts.me(team).scopes
         served = [
             kind
             for kind, start in KINDS.items()
@@ -257,7 +257,15 @@ class SlackHistory(PlatformHistory[Draft]):
 
     async def offer(self, card: OfferCard, key: ConversationKey, text: str) -> str:
         """Post a card in a thread."""
-        return await post_card(self._calls, key, text, card.first)
+        posted = await self._calls.write(
+            key.workspace,
+            "chat.postMessage",
+            channel=key.channel,
+            thread_ts=key.root,
+            text=text,
+            blocks=card_blocks(text, before(card.first)),
+        )
+        return ts_at(posted, "ts") or "0"
 
     async def offered(self, card: OfferCard, cursor: str) -> Page[Draft]:
         """Messages that a card offers, as far as readable now."""
@@ -271,7 +279,9 @@ class SlackHistory(PlatformHistory[Draft]):
 
     async def settle(self, card: OfferCard, text: str, *, rest: str = "") -> None:
         """Let a card say that it was used."""
-        await settle_card(self._calls, card.place, card.id, text, rest)
+        place, blocks = card.place, card_blocks(text, rest)
+        where = {"channel": place.channel, "ts": card.id}
+        await self._calls.write(place.workspace, "chat.update", **where, text=text, blocks=blocks)
 
 
 def _at(said: Payload) -> float:

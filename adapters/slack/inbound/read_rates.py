@@ -25,11 +25,6 @@ class ReadRates:
         self.calls = calls
         self._limits = limits
 
-    def scopes(self, team: str) -> frozenset[str]:
-        """The scopes of a workspace's token."""
-        workspace = self.calls.clients.workspace(team)
-        return workspace.scopes if workspace else frozenset()
-
     async def read(self, team: str, method: str, **arguments: Any) -> Payload:
         """Read now. Raises GatewayError, OwnPace where the limit has no room."""
         return await self._read(team, method, Rank.URGENT, PATIENCE, arguments)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from adapters.slack.connection.web_api import Refusal
+from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.author_lookup import AuthorLookup
 from adapters.slack.inbound.parsed import Draft
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -23,8 +24,8 @@ class Slack:
         self.clients = self
         self.errors = [*errors]
 
-    def workspace(self, _: str) -> None:
-        return None
+    def me(self, team: str) -> Workspace:
+        return Workspace(id=team)
 
     async def read(self, _: str, method: str, **__: object) -> dict[str, Any]:
         if method == "users.info":
