@@ -1,0 +1,44 @@
+"""Places of conversations, found by their roots, and the other way round."""
+
+from typing import Any
+
+from adapters.discord.conversations.known_roots import MESSAGE, THREAD, KnownRoots
+from gateway.conversation import ConversationKey
+
+KEY = ConversationKey(platform="critic", workspace="1", channel="2", root="ask-3")
+
+
+class Marks:
+    """Marks in memory, which nodes share."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+
+    async def read(self, platform: str, name: str = "") -> dict[str, str]:
+        return {each: self.kept[each] for each in self.kept if name in ("", each)}
+
+    async def keep(self, platform: str, name: str, value: str, **more: Any) -> None:
+        assert platform == "critic"
+        self.kept[name] = value
+
+
+async def test_a_place_that_another_node_keeps_is_found_from_both_sides() -> None:
+    marks = Marks()
+    first, second, third = (KnownRoots(marks, "critic") for _ in range(3))
+    await first.keep(MESSAGE, KEY, "9")
+    assert (first.place(MESSAGE, KEY), first.place(THREAD, KEY)) == ("9", "")
+    assert (second.root_of("9"), second.place(MESSAGE, KEY)) == ("9", "")
+    await second.look_up(MESSAGE, KEY)
+    assert (second.root_of("9"), second.place(MESSAGE, KEY)) == ("ask-3", "9")
+    assert await third.look_up_root("9")
+    assert not await third.look_up_root("8")
+    assert (third.root_of("9"), third.root_of("8")) == ("ask-3", "8")
+
+
+async def test_marks_of_an_earlier_run_are_known_and_others_are_none() -> None:
+    roots = KnownRoots(Marks(), "critic")
+    for name, place in (("asked:ask-3", "9"), ("direct:5", "t1"), ("root:9", "asked:ask-3")):
+        roots.load(name, place)
+    assert roots.place(MESSAGE, KEY) == "9"
+    assert roots.root_of("t1") == "t1"
+    assert roots.root_of("asked:ask-3") == "asked:ask-3"
