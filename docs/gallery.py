@@ -24,6 +24,7 @@ from gateway.app.load import load_config
 from gateway.app.serve import open_service, run_adapters
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import outbox
 from tests.fakes.openai_server import FakeOpenAI
 
 PAGE = Path(__file__).resolve().parent / "gallery.md"
@@ -159,7 +160,7 @@ async def _settled(gateway: Gateway, name: str, place: Place, text: str, before:
     async with asyncio.timeout(PATIENCE):
         while quiet < QUIET:
             said = any(re.search(text, str(each.body)) for each in place.calls()[before:])
-            unsent = await gateway.store.undelivered_threads(name)
+            unsent = await gateway.store.run(outbox.undelivered_threads, name)
             quiet = quiet + 1 if said and not unsent and place.is_quiet() else 0
             await asyncio.sleep(PAUSE)
 

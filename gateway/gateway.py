@@ -15,10 +15,10 @@ import time
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from dataclasses import replace
-from functools import wraps
+from functools import partial
 from pathlib import Path
-from types import CoroutineType, TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from types import TracebackType
+from typing import Self
 
 from gateway.access.authority import Access, Denial, Judgement, awaited, judge
 from gateway.access.pairing import TypedCode
@@ -79,23 +79,15 @@ from gateway.store.nodes import ANY_PLATFORM, Node
 from gateway.store.protocols import SessionStore, SupportsBackup, SupportsNodes
 from gateway.store.records import MetTool, PairedPerson, Thread, lane_groups_of, new_id
 from gateway.store.shares import BudgetShare, ShareQuery
+from gateway.store.units import audit, deletion, known_texts, queue, requests, rows, shares
+from gateway.store.units import events as event_units
+from gateway.store.units import inbox as inbox_units
+from gateway.store.units import losses as loss_units
+from gateway.store.units import people as people_units
+from gateway.store.units import threads as thread_units
+from gateway.store.units import usage as usage_units
 from gateway.surface import TextSurface
 from gateway.values import Origin
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _stored(
-    operation: Callable[Concatenate[SessionStore, P], CoroutineType[Any, Any, T]],
-) -> Callable[Concatenate[Gateway, P], CoroutineType[Any, Any, T]]:
-    """A method of the gateway that only passes a store's operation on."""
-
-    @wraps(operation)
-    async def forward(gateway: Gateway, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await getattr(gateway.store, operation.__name__)(*args, **kwargs)
-
-    return forward
 
 
 class Gateway:
@@ -134,7 +126,7 @@ class Gateway:
         """Set when another node proposes a reload."""
         self._rates = SharedRates(store, self._has_others)
         self._ledger = Ledger(
-            store.spent,
+            partial(store.run, usage_units.spent),
             budgets=using.limits.budgets,
             prices=using.limits.prices,
             exempt=lambda author: using.access.operators.include(author),
@@ -198,7 +190,7 @@ class Gateway:
         return self.has_others
 
     async def _draw_shares(self, queries: Sequence[ShareQuery]) -> Sequence[BudgetShare]:
-        return await self._store.draw_shares(self._boot, queries)
+        return await self._store.run(shares.draw_shares, self._boot, queries)
 
     def _gone(self, thread: str) -> None:
         self._life.gone(thread)
@@ -237,7 +229,7 @@ class Gateway:
     async def _judge(self, message: InboundMessage) -> Judgement:
         judged = judge(message, self._using.access)
         if isinstance(judged.verdict, Denial) and judged.verdict.once_paired is not None:
-            people = await self._store.people()
+            people = await self._store.run(people_units.people)
             paired = any(person.id == message.author.id for person in people)
             judged = replace(judged, may_write=paired)
         return judged
@@ -341,7 +333,10 @@ class Gateway:
         """
         if author == LOCAL_OPERATOR:
             try:
-                thread = await self._store.thread((await self._store.request(request)).thread)
+                thread = await self._store.run(
+                    thread_units.thread,
+                    (await self._store.run(event_units.request, request)).thread,
+                )
             except NotFound:
                 pass  # which is a sentence below
             else:
@@ -368,7 +363,7 @@ class Gateway:
 
         Raises NotFound, and OtherConfig as `Client.send`.
         """
-        found = await self._store.thread(thread)
+        found = await self._store.run(thread_units.thread, thread)
         check_own(found, self._using.teams, text)
         return await self.accept(
             InboundMessage(
@@ -395,7 +390,7 @@ class Gateway:
     async def withdraw(self, thread: str, inbox: int) -> str | None:
         """Withdraw a waiting message; its text, None if it no longer waits."""
         self.check_open()
-        taken = await self._store.withdraw(thread, inbox)
+        taken = await self._store.run(queue.withdraw_here, thread, inbox)
         if taken is None:
             return None
         text, events = taken
@@ -406,24 +401,26 @@ class Gateway:
     async def pair(self, code: str) -> PairedPerson | None:
         """Let in the person who was told this code."""
         self.check_open()
-        return await self._store.redeem(TypedCode(code=code), by=self._trust.now())
+        return await self._store.run(
+            people_units.redeem, TypedCode(code=code), by=self._trust.now()
+        )
 
     async def unpair(self, person: str) -> bool:
         """Shut out again somebody who was let in with a code."""
         self.check_open()
-        return await self._store.unpair(person)
+        return await self._store.run(people_units.unpair, person)
 
     async def accept_tool(self, met: MetTool) -> bool:
         """Let the policy judge a server's tool by this text."""
         self.check_open()
-        return await self._store.accept_tool(met)
+        return await self._store.run(known_texts.accept_tool, met)
 
     async def threads(
         self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
     ) -> list[ThreadInfo]:
         """Threads, the last used first; `search` has words of them."""
-        found = await self._store.threads(
-            search=search, platform=platform, limit=limit, offset=offset
+        found = await self._store.run(
+            thread_units.threads, search=search, platform=platform, limit=limit, offset=offset
         )
         return [
             replace(each, asked=awaited(each.wait)) if each.wait else each
@@ -436,17 +433,19 @@ class Gateway:
 
     async def thread(self, thread: str) -> Thread:
         """The thread, with the name of its place. Raises NotFound."""
-        return self._told(await self._store.thread(thread))
+        return self._told(await self._store.run(thread_units.thread, thread))
 
     async def newest_thread(self) -> Thread | None:
         """The config's last thread in the terminal, if its team is there."""
-        return await self._store.newest_thread(self.origin(), self._using.teams.names())
+        return await self._store.run(
+            thread_units.newest_thread, self.origin(), self._using.teams.names()
+        )
 
     async def adopt_thread(self, thread: str) -> None:
         """Let another config's thread go on here. Raises NotFound."""
         self.check_open()
-        check_team(await self._store.thread(thread), self._using.teams)
-        adopted = await self._store.adopt_thread(thread, self.origin())
+        check_team(await self._store.run(thread_units.thread, thread), self._using.teams)
+        adopted = await self._store.run(thread_units.adopt_thread, thread, self.origin())
         self._dispatcher.wake(thread, groups=lane_groups_of(adopted.team, adopted.key))
 
     def origin(self) -> Origin:
@@ -457,7 +456,9 @@ class Gateway:
         """The name of the person at the terminal, as others read it."""
         return self._using.access.operator_name
 
-    known_keys = _stored(SessionStore.accepted_keys)
+    async def known_keys(self, keys: Collection[str]) -> frozenset[str]:
+        """Those of these dedupe keys whose messages were taken, or deleted."""
+        return await self._store.run(inbox_units.accepted_keys, keys)
 
     def backfill(self, history: PlatformHistory[Said]) -> WorkList[Said]:
         """The reader of an account's missed messages."""
@@ -474,15 +475,18 @@ class Gateway:
         That is so for all that was written before a backup took the store's place, or before
         commits were found missing: of the newest messages the store then knows nothing.
         """
-        losses = await self._store.losses()
+        losses = await self._store.run(loss_units.losses)
         return at <= self._trust.began() and any(at <= loss.until for loss in losses)
 
     async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
         """True if it was muted there and answers again since."""
-        thread = await self._store.thread_at(key)
+        thread = await self._store.run(thread_units.thread_at, key)
         if thread is None or thread.muted:
             return False
-        return await self._store.last_command(thread.id, order_key, (MUTE, UNMUTE)) == MUTE
+        return (
+            await self._store.run(inbox_units.last_command, thread.id, order_key, (MUTE, UNMUTE))
+            == MUTE
+        )
 
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         """A new thread of the gateway's own.
@@ -491,7 +495,9 @@ class Gateway:
         """
         self.check_open()
         new = self._intake.new_thread(team)
-        return await self._store.create_thread(new, key=ConversationKey.local(new.id), title=title)
+        return await self._store.run(
+            rows.create_thread, new, key=ConversationKey.local(new.id), title=title
+        )
 
     def shared_rate(self, limit: RateLimit) -> SharedRate:
         """A rate of a platform that all nodes keep together."""
@@ -504,7 +510,7 @@ class Gateway:
 
     async def close_unshown(self, thread: str, request: str = "") -> None:
         """Close requests within calls that can't be shown: one, or all."""
-        self._bus.publish(thread, await self._store.close_unshown(thread, request))
+        self._bus.publish(thread, await self._store.run(requests.close_unshown, thread, request))
 
     def count_part(self, platform: str, result: PartResult, seconds: float) -> None:
         """Count a message that was written to a platform, or was not."""
@@ -533,14 +539,14 @@ class Gateway:
     async def delete_thread(self, thread: str) -> None:
         """Stop the thread's work and remove everything it has. Raises NotFound."""
         self.check_open()
-        await self._store.delete_thread(thread)
+        await self._store.run(deletion.delete_thread, thread)
         self._life.gone(thread)
         self._nodes.tell("gone", thread)
 
     async def delete_person(self, person: str) -> list[str]:
         """Remove everything about a person, their threads included."""
         self.check_open()
-        threads = await self._store.delete_person(person)
+        threads = await self._store.run(deletion.delete_person, person)
         self._ledger.forget_person(person)
         for thread in threads:
             self._life.gone(thread)
@@ -573,12 +579,12 @@ class Gateway:
         if not isinstance(self._store, SupportsBackup):
             raise GatewayError("The store is in a database. Use the backups of that database.")
         await self._store.backup(path)
-        await self._store.note("store.backed_up", object=str(path))
+        await self._store.run(audit.note, "store.backed_up", object=str(path))
 
     async def note_export(self, thread: str) -> None:
         """Add to the audit that the operator has exported a thread."""
         self.check_open()
-        await self._store.note("thread.exported", thread=thread)
+        await self._store.run(audit.note, "thread.exported", thread=thread)
 
     def delivering(self, surface: TextSurface) -> AbstractAsyncContextManager[None]:
         """Write all threads of the surface's platform, within the context."""
@@ -594,7 +600,7 @@ class Gateway:
 
     async def request(self, request: str) -> RequestInfo:
         """A request to a human. Raises NotFound."""
-        found = await self._store.request(request)
+        found = await self._store.run(event_units.request, request)
         card = input_requested(found, self._using.access.operators.who_may_answer(found))
         return RequestInfo(
             card=card, open=found.state == "open", outcome=found.outcome, asker=found.asker
@@ -604,7 +610,7 @@ class Gateway:
         """The form that an author asks for, or why they get none."""
         self.check_open()
         try:
-            request = await self._store.request(opening.request)
+            request = await self._store.run(event_units.request, opening.request)
         except NotFound:
             request = None
         judged, operators = await self._judge(message), self._using.access.operators

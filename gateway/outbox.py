@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from gateway.client import RequestInfo
 from gateway.conversation import ConversationKey
 from gateway.events import SessionEvent
 from gateway.values import value
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 PartStatus: TypeAlias = Literal["pending", "attempting", "delivered", "failed"]
 PartResult: TypeAlias = Literal["posted", "unsure", "failed"]
@@ -69,51 +72,16 @@ class Delivery:
 
 
 class Outbox(Protocol):
-    """The part of a store that keeps what platforms were told."""
+    """The store, to those who tell platforms what happens; see `SessionStore`."""
 
-    async def undelivered_threads(self, platform: str) -> list[str]:
-        """The threads of a platform with undelivered events."""
-        ...
-
-    async def delivery(self, thread: str) -> Delivery:
-        """Progress of a thread's delivery, and its messages there. Raises NotFound."""
-        ...
-
-    async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
-        """The first `limit` events after a seq."""
-        ...
-
-    async def link_of(self, turn: str) -> str:
-        """A link to the message of the turn; "" without one."""
-        ...
-
-    async def put_part(self, row: OutboxRow) -> None:
-        """Write a row of the outbox.
-
-        Raises NotFound if its thread is gone.
-        """
-        ...
-
-    async def mark_delivered(self, thread: str, seq: int, posted: Sequence[OutboxRow] = ()) -> int:
-        """Note what is delivered, and how far; the thread's last seq.
-
-        Raises NotFound.
-        """
-        ...
-
-    async def give_up(self, thread: str, seq: int, why: str) -> None:
-        """Note that all up to this seq can't be delivered. Raises NotFound."""
-        ...
-
-    async def clear_gone(self, thread: str) -> None:
-        """Note that the thread can be written to again."""
+    def run(
+        self, unit: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, T]:
+        """Run an operation."""
         ...
 
     async def work_folder(self, thread: str) -> Path:
-        """Folder in which the thread's tools may write.
-
-        Who needs it makes it; it is removed with the thread.
-        """
+        """Folder in which the thread's tools may write."""
         ...
 
 

@@ -40,6 +40,7 @@ def test_a_task_left_behind_fails_the_test(pytester: pytest.Pytester):
 KEYS_WITHOUT_MESSAGES = """
 import pytest
 from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.store.units import inbox
 from tests.fakes.decided import decided
 from tests.fakes.new_store import new_store
 
@@ -51,7 +52,7 @@ async def leave(folder, *numbers):
         keys = tuple(KEY.dedupe("create", number) for number in numbers)
         message = InboundMessage(key=KEY, author=Author(id="ann"), text="hi",
                                  message_id="1", dedupe=keys)
-        await store.accept(decided(message, thread="t"), lambda _: None)
+        await store.run(inbox.accept, decided(message, thread="t"))
 
 @pytest.mark.chaos
 async def test_keeps(tmp_path):

@@ -25,6 +25,7 @@ from benchmarks.gateway.teams import DoNothing
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.store.decisions import Decision, MessageEdit, MessageWithdrawal
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import inbox
 from gateway.store.units.claims import context
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
@@ -371,10 +372,10 @@ async def test_an_edit_and_a_deletion_find_their_message_by_an_index(
     )
     statements: list[str] = []
     async with store.own():
-        await store.accept(decided(said, thread="t"), lambda _: None)
+        await store.run(inbox.accept, decided(said, thread="t"))
         await store.write(traced(statements.append))
         later = replace(said, text="changed", dedupe=("x/2",))
-        await store.accept(decided(later, decision, thread="t"), lambda _: None)
+        await store.run(inbox.accept, decided(later, decision, thread="t"))
         await store.write(traced(None))
     plans = plans_of(statements, store.path)
     assert any("inbox_message" in plan for plan in plans)
@@ -405,7 +406,7 @@ async def test_a_message_is_taken_in_the_same_few_statements_however_many_wait(t
                 text=SAYING,
                 dedupe=(f"x/{number}",),
             )
-            await store.accept(decided(message, thread="t"), lambda _: None)
+            await store.run(inbox.accept, decided(message, thread="t"))
             said[number] = work_of(statements)
     # One to know what it meets, it and its key, and that it waits: two. Seven steps of triggers.
     assert len(said[2]) == 5 + 7

@@ -28,6 +28,7 @@ from gateway.control.metrics_page import metrics_page
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import search_index
 
 OPERATOR = Author(id="local:operator")
 SENDERS = 64
@@ -323,7 +324,7 @@ async def figures(messages: int) -> Figures:
             for statement in GENERATED:
                 connection.execute(statement, {"messages": messages, "threads": messages // 50})
         async with store.own():
-            while await store.index_words():
+            while await store.run(search_index.index_words):
                 pass
         async with Gateway(store, OneTeam(lambda: solo(DoNothing()))) as gateway:
             for _ in range(20):

@@ -23,6 +23,7 @@ from benchmarks.platforms.served import (
     time_first,
     until,
 )
+from gateway.store.units import outbox
 
 POST = ("POST", "/messages")
 
@@ -106,7 +107,7 @@ async def calls(streams: int) -> Figures:
                 await alice.mentions(general, f"question {number}")
             await until(lambda: gateway.vitals.turns["done"] == streams)
             ended = time.perf_counter()
-            while await gateway.store.undelivered_threads("discord"):
+            while await gateway.store.run(outbox.undelivered_threads, "discord"):
                 pass
             late = time.perf_counter() - ended
         made = discord.calls()

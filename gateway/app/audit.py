@@ -14,6 +14,7 @@ from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError
 from gateway.store.protocols import SessionReader
 from gateway.store.records import AuditRow
+from gateway.store.units import audit
 from gateway.store.units.audit import DELETED_PERSON
 
 PAGE = 500
@@ -37,8 +38,13 @@ async def audit_lines(
     after, left = min(after, maxsize), inf if limit is None else limit
     while left > 0:
         most = int(min(left, PAGE))
-        rows = await store.whole_audit(
-            after=after, since=since, until=until, limit=most, longest=2 * LONGEST
+        rows = await store.run(
+            audit.whole_audit,
+            after=after,
+            since=since,
+            until=until,
+            limit=most,
+            longest=2 * LONGEST,
         )
         for row in rows:
             yield audit_line(row)

@@ -11,9 +11,11 @@ from gateway.app.stores import AnyStore
 from gateway.base.suggest import did_you_mean
 from gateway.content.diffs import tool_diff
 from gateway.content.tool_texts import met_tool
+from gateway.control.socket_client import SocketClient
 from gateway.errors import NotFound
 from gateway.store.records import KnownTool, MetTool
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import known_texts
 
 CHANGED = (
     "warning: it is not the tool that was accepted: approvals for threads have ended, and `allow` "
@@ -25,7 +27,7 @@ async def stored_tools(store: AnyStore) -> list[KnownTool]:
     """The known tools; none of a store that needs an upgrade first."""
     if isinstance(store, SqliteStore) and not await store.is_current():
         return []
-    return await store.known_tools()
+    return await store.run(known_texts.known_tools)
 
 
 def met_tools(known: Sequence[KnownTool], servers: Iterable[ListedServer]) -> list[MetTool]:
@@ -62,6 +64,12 @@ async def check_known_tools(known: Sequence[KnownTool], met: Sequence[MetTool]) 
     return findings
 
 
+async def _accepted(owner: SocketClient | AnyStore, met: MetTool) -> bool:
+    if isinstance(owner, SocketClient):
+        return await owner.accept_tool(met)
+    return await owner.run(known_texts.accept_tool, met)
+
+
 async def accept_tools(store: AnyStore, server: str, met: Sequence[MetTool]) -> Finding:
     """Accept a server's present tools. Raises NotFound for an unknown server."""
     wanted = [each for each in met if server_of(each.server) == server]
@@ -70,6 +78,6 @@ async def accept_tools(store: AnyStore, server: str, met: Sequence[MetTool]) -> 
         hint = did_you_mean(server, names) or f"known are {', '.join(names) or 'none'}"
         raise NotFound(f"No tool of a server {server!r} is known; {hint}.")
     async with writing(store) as owner:
-        accepted = [each.tool for each in wanted if await owner.accept_tool(each)]
+        accepted = [each.tool for each in wanted if await _accepted(owner, each)]
     text = f"{number(len(wanted), 'tool')}; changed and accepted: {', '.join(accepted) or 'none'}"
     return Finding(kind="tool", name=server, good=True, text=text)

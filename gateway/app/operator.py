@@ -25,6 +25,9 @@ from gateway.store.nodes import NodeRow
 from gateway.store.protocols import SessionReader
 from gateway.store.records import Counts, PairedPerson, PoolFigures
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import audit, deletion
+from gateway.store.units import counts as count_units
+from gateway.store.units import people as people_units
 
 
 @asynccontextmanager
@@ -37,25 +40,30 @@ async def writing(store: AnyStore) -> AsyncGenerator[SocketClient | AnyStore]:
             yield store
 
 
-async def _tell_gone(writable: SocketClient | AnyStore, threads: Sequence[str]) -> None:
+async def _tell_gone(store: AnyStore, threads: Sequence[str]) -> None:
     """Tell nodes which threads are gone, if a database was changed here."""
-    if isinstance(writable, SocketClient | SqliteStore):
+    if isinstance(store, SqliteStore):
         return
     for text in signal_texts("", told=[("gone", thread, "") for thread in threads]):
-        await writable.signal(text)
+        await store.signal(text)
 
 
 async def delete_thread(store: AnyStore, thread: str) -> None:
     """Remove the thread and everything it has."""
     async with writing(store) as writable:
-        await writable.delete_thread(thread)
-        await _tell_gone(writable, [thread])
+        if isinstance(writable, SocketClient):
+            await writable.delete_thread(thread)
+        else:
+            await writable.run(deletion.delete_thread, thread)
+            await _tell_gone(writable, [thread])
 
 
 async def delete_person(store: AnyStore, person: str) -> list[str]:
     """Remove everything about a person, their threads included."""
     async with writing(store) as writable:
-        deleted = await writable.delete_person(person)
+        if isinstance(writable, SocketClient):
+            return await writable.delete_person(person)
+        deleted = await writable.run(deletion.delete_person, person)
         await _tell_gone(writable, deleted)
         return deleted
 
@@ -102,7 +110,7 @@ async def backup(store: AnyStore, path: Path) -> None:
     await files.backup(path)
     if await files.is_current():  # a backup upgrades nothing
         async with store.own():
-            await store.note("store.backed_up", object=str(path))
+            await store.run(audit.note, "store.backed_up", object=str(path))
 
 
 async def note_export(store: AnyStore, thread: str) -> None:
@@ -114,7 +122,7 @@ async def note_export(store: AnyStore, thread: str) -> None:
         await owner.note_export(thread)
     elif not isinstance(store, SqliteStore) or await store.is_current():
         async with store.own():
-            await store.note("thread.exported", thread=thread)
+            await store.run(audit.note, "thread.exported", thread=thread)
 
 
 async def restore(store: AnyStore, path: Path) -> str:
@@ -155,18 +163,20 @@ async def pair(store: AnyStore, code: str) -> PairedPerson | None:
     if owner := await owner_of(store):
         return await owner.pair(code)
     async with store.own():
-        return await store.redeem(TypedCode(code=code))
+        return await store.run(people_units.redeem, TypedCode(code=code))
 
 
 async def unpair(store: AnyStore, person: str) -> bool:
     """Shut out again somebody who was let in with a code."""
     async with writing(store) as writable:
-        return await writable.unpair(person)
+        if isinstance(writable, SocketClient):
+            return await writable.unpair(person)
+        return await writable.run(people_units.unpair, person)
 
 
 async def people_table(store: SessionReader) -> str:
     """People who were let in with a code, one per line."""
-    people = await store.people()
+    people = await store.run(people_units.people)
     return "\n".join(map(_person, people)) or "No one was let in with a code."
 
 
@@ -187,7 +197,7 @@ async def owner_status(store: AnyStore, zone: str = "") -> tuple[bool, str]:
     owner = await owner_of(store)
     if owner is None:
         nodes = await stored_nodes(store)
-        counts = _counts(await store.counts())
+        counts = _counts(await store.run(count_units.counts))
         told = (
             f"{_elsewhere(store, nodes)}\n{_nodes(nodes, '', zone)}{_database(store, None)}{counts}"
         )
@@ -213,7 +223,7 @@ async def status_json(store: AnyStore) -> tuple[bool, str]:
     """True if Parley runs, with figures as JSON."""
     if (owner := await owner_of(store)) is not None:
         return True, json.dumps({"runs": True, **asdict(await owner.status())})
-    nodes, counts = await stored_nodes(store), await store.counts()
+    nodes, counts = await stored_nodes(store), await store.run(count_units.counts)
     runs = bool(serving(nodes))
     return runs, json.dumps({"runs": runs, "nodes": nodes_json(nodes), "counts": asdict(counts)})
 

@@ -19,6 +19,7 @@ from gateway.base.redaction import REDACTION
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
 from gateway.sessions.live_team import changed_threads
+from gateway.store.units import audit
 
 LONGEST_NAMES = 1000
 """Characters of the names of changed settings that the audit has."""
@@ -86,7 +87,9 @@ class Reloader:
         """Note the use of a candidate; further text about it."""
         if not dry:
             source = str(found.loaded.source or "")
-            await self._gateway.store.note("config.reloaded", object=source, outcome=changed)
+            await self._gateway.store.run(
+                audit.note, "config.reloaded", object=source, outcome=changed
+            )
         return ""
 
     @property

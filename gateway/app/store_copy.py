@@ -25,6 +25,7 @@ from gateway.store.postgres.database import Database
 from gateway.store.sqlite import copying as files
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tables import Tables
+from gateway.store.units import audit
 from gateway.values import value
 
 VARIABLE = "PARLEY_STORE_URL"
@@ -94,7 +95,7 @@ async def copy_store(store: AnyStore, to: CopyTarget, tell: Callable[[Step], Non
     _require_other_kind(store, to.place)
     async with store.own(alone=True), _ends(store, to.place) as (source, target, files):
         report = await _run(Copy(source, target, tell=tell, files=files, clock=store.clock))
-        await store.note("store.copied", object=target.name, outcome="copy")
+        await store.run(audit.note, "store.copied", object=target.name, outcome="copy")
     told = _report(report, source.name, target.name, store.folder)
     instead = " in the place of `url` and `folder`" if isinstance(to.place, Path) else ""
     lines = f"    [store]\n    {to.setting}\n"

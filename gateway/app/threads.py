@@ -25,6 +25,10 @@ from gateway.store.protocols import SessionReader
 from gateway.store.records import AuditRow, OldState, Thread, next_id
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import audit as audit_units
+from gateway.store.units import events as event_units
+from gateway.store.units import inbox, nodes, people
+from gateway.store.units import threads as thread_units
 from gateway.values import NO_ORIGIN, Origin, config_folder
 
 TERMINAL = "terminal"
@@ -81,11 +85,24 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
+async def found_threads(
+    store: SessionReader, search: str, platform: str, limit: int
+) -> list[Thread]:
+    """The threads last used that `search` finds, of a platform as people name it."""
+    platform = LOCAL if platform == TERMINAL else platform
+    return await store.run(thread_units.threads, search=search, platform=platform, limit=limit)
+
+
+async def threads_of(store: SessionReader, person: str) -> list[Thread]:
+    """The threads in which this person has written, asked or answered."""
+    return await store.run(thread_units.threads_of, person)
+
+
 async def find_thread(store: SessionReader, session: str) -> ThreadInfo:
     """The thread with this id or title. Raises NotFound."""
     with suppress(NotFound):
-        return await store.thread(session)
-    for thread in await store.threads(search=session, limit=1000):
+        return await store.run(thread_units.thread, session)
+    for thread in await store.run(thread_units.threads, search=session, limit=1000):
         if thread.title == session:
             return thread
     raise NotFound(f"No thread has the id or title {session!r}.")
@@ -94,14 +111,18 @@ async def find_thread(store: SessionReader, session: str) -> ThreadInfo:
 async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[SessionEvent]:
     """Everything that happened in the thread so far."""
     after = 0
-    while page := await store.events(thread, after=after):
+    while page := await store.run(event_units.events, thread, after=after):
         for event in page:
             yield event
         after = page[-1].seq
 
 
-def old_state(state: OldState) -> str:
-    """Memory of a replaced team as a line of JSON."""
+async def old_states_of(store: SessionReader, thread: str) -> list[str]:
+    """Memories of the teams that were replaced in a thread, each as a line of JSON."""
+    return [_old_state(each) for each in await store.run(event_units.old_states, thread)]
+
+
+def _old_state(state: OldState) -> str:
     parts = [checkpoint.data.decode() for checkpoint in state.checkpoints]
     return json.dumps(
         {"definition": state.definition, "replaced_at": state.replaced_at, "parts": parts},
@@ -112,7 +133,12 @@ def old_state(state: OldState) -> str:
 async def transcript(store: SessionReader, thread: ThreadInfo) -> str:
     """The thread as Markdown for people to read."""
     events = [event async for event in stored_events(store, thread.id)]
-    return sanitize(markdown(thread, events, await store.feedback(thread.id)))
+    return sanitize(markdown(thread, events, await store.run(people.feedback, thread.id)))
+
+
+async def audited(store: SessionReader, thread: str) -> list[AuditRow]:
+    """Decisions about a thread's requests and grants, in order."""
+    return await store.run(audit_units.audit, thread)
 
 
 def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
@@ -141,7 +167,7 @@ async def retry(store: AnyStore, thread: str) -> str:
     if owner := await owner_of(store):
         return (await owner.send(thread, "/retry")).reply
     async with store.own():
-        accepted = await _accept(store, await store.thread(thread), "/retry")
+        accepted = await _accept(store, await store.run(thread_units.thread, thread), "/retry")
     if not accepted.wake or any(each.serves for each in await stored_nodes(store)):
         return accepted.reply  # a node finds the thread's job
     return f"{accepted.reply} Parley is not running; it continues when Parley starts."
@@ -163,14 +189,14 @@ async def _accept(store: AnyStore, thread: Thread, command: str) -> AcceptedMess
     new = NewThread(id=next_id(), team=thread.team, definition=thread.definition)
     message = InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command)
     rules = usual_rules(message, Access(), now=time.time())
-    return await store.accept(
-        JudgedMessage(message=message, rulebook=rules, new=new, kind="command"), lambda _: None
+    return await store.run(
+        inbox.accept, JudgedMessage(message=message, rulebook=rules, new=new, kind="command")
     )
 
 
 async def stored_nodes(store: AnyStore) -> list[NodeRow]:
     """The nodes as the database knows them; none for files."""
-    return [] if isinstance(store, SqliteStore) else await store.nodes()
+    return [] if isinstance(store, SqliteStore) else await store.run(nodes.nodes)
 
 
 def age(seconds: float) -> str:

@@ -23,6 +23,8 @@ from gateway.conversation import ConversationKey, RecentMessage
 from gateway.errors import GatewayError
 from gateway.history import PlatformHistory, Redelivery, Said
 from gateway.missed import Gap, KnownPlace, MissedRules, OpenGap, ReadPage
+from gateway.store.units import gaps as gap_units
+from gateway.store.units import threads as thread_units
 from gateway.surface import RateLimited
 
 LOG = logging.getLogger("gateway")
@@ -71,28 +73,34 @@ class WorkList(Generic[Said]):
         """Add gaps, and set marks in the same step."""
         if gaps:
             self._missed.back = max(gap.until for gap in gaps)
-        await self._host.store.add_gaps(self.account, gaps, marks or {})
+        await self._host.store.run(gap_units.add_gaps, self.account, gaps, marks or {})
         if gaps:
             self._not_before.clear()
             self._changed.set()
 
     async def unread(self, *, limit: int) -> list[OpenGap]:
         """Places with a root that are to be read."""
-        return await self._host.store.open_gaps(self.account, "", threads=True, limit=limit)
+        return await self._host.store.run(
+            gap_units.open_gaps, self.account, "", threads=True, limit=limit
+        )
 
     async def known_channels(self, workspace: str) -> list[KnownPlace]:
         """The channels of a workspace in which there are threads."""
-        return await self._host.store.known_channels(self.account, workspace)
+        return await self._host.store.run(gap_units.known_channels, self.account, workspace)
 
     async def known_threads(
         self, place: ConversationKey, *, before: str, limit: int
     ) -> list[KnownPlace]:
         """Threads of a channel with roots below `before`, the greatest first."""
-        return await self._host.store.known_threads(place, before=before, limit=limit)
+        return await self._host.store.run(
+            gap_units.known_threads, place, before=before, limit=limit
+        )
 
     async def recent_messages(self, workspace: str, since: float) -> list[RecentMessage]:
         """The newest messages of a workspace's threads that were used since then."""
-        return await self._host.store.recent_messages(self.account, workspace, since)
+        return await self._host.store.run(
+            thread_units.recent_messages, self.account, workspace, since
+        )
 
     async def run(self) -> None:
         """Read until cancelled, one node at a time. Raises AuthError."""
@@ -129,8 +137,8 @@ class WorkList(Generic[Said]):
         now = self._clock.time()
         self._not_before = {gap: due for gap, due in self._not_before.items() if due > now}
         held = self._not_before.keys() | self._busy
-        found = await self._host.store.open_gaps(
-            self.account, workspace, threads=threads, limit=len(held) + 1
+        found = await self._host.store.run(
+            gap_units.open_gaps, self.account, workspace, threads=threads, limit=len(held) + 1
         )
         return next((gap for gap in found if gap.id not in held), None)
 
@@ -189,7 +197,7 @@ class WorkList(Generic[Said]):
         return ReadPage(gap=gap, cursor=cursor, newest=newest, found=+found, further=page.further)
 
     async def _finish(self, page: ReadPage) -> None:
-        await self._host.store.finish_page(page)
+        await self._host.store.run(gap_units.finish_page, page)
         self._host.vitals.missed.update(page.found)
         self._failures.pop(page.gap.id, None)
 

@@ -40,12 +40,10 @@ def sessions() -> None:
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1), metavar="N")
 def list_(config: Path | None, search: str, platform: str, limit: int) -> None:
     """List threads, the last used first."""
-    from gateway.app.threads import TERMINAL, thread_table
-    from gateway.conversation import LOCAL
+    from gateway.app.threads import found_threads, thread_table
 
     store, loaded = stored_config(config)
-    platform = LOCAL if platform == TERMINAL else platform
-    threads = asyncio.run(store.threads(search=search, platform=platform, limit=limit))
+    threads = asyncio.run(found_threads(store, search, platform, limit))
     say(thread_table(threads, origin=loaded.origin) if threads else "There are no threads.")
 
 
@@ -77,7 +75,7 @@ def export(config: Path | None, session: str, old_states: bool) -> None:
     SESSION is its id or title.
     """
     from gateway.app.operator import note_export
-    from gateway.app.threads import find_thread, old_state, stored_events
+    from gateway.app.threads import find_thread, old_states_of, stored_events
     from gateway.errors import GatewayError
     from gateway.events import dump_event
 
@@ -89,8 +87,8 @@ def export(config: Path | None, session: str, old_states: bool) -> None:
         except GatewayError as error:  # who may read may export
             say(f"parley: The audit does not have this export: {error}", err=True)
         if old_states:
-            for state in await store.old_states(thread.id):
-                say_json(old_state(state))
+            for state in await old_states_of(store, thread.id):
+                say_json(state)
             return
         async for event in stored_events(store, thread.id):
             say_json(dump_event(event).decode())
@@ -129,11 +127,11 @@ def audit(config: Path | None, session: str) -> None:
     SESSION is its id or title. ARGUMENTS is the start of a hash of the arguments that were approved
     or denied.
     """
-    from gateway.app.threads import audit_table, find_thread
+    from gateway.app.threads import audit_table, audited, find_thread
 
     async def table() -> str:
         store, settings = configured_store(config)
-        rows = await store.audit((await find_thread(store, session)).id)
+        rows = await audited(store, (await find_thread(store, session)).id)
         if not rows:
             return "This thread has no questions or decisions."
         return audit_table(rows, settings.policies.timezone)
@@ -190,10 +188,10 @@ def _delete_thread(store: AnyStore, session: str, *, yes: bool) -> None:
 
 def _delete_person(store: AnyStore, person: str, *, yes: bool) -> None:
     from gateway.app.operator import delete_person
-    from gateway.app.threads import thread_table
+    from gateway.app.threads import thread_table, threads_of
 
     if not yes:
-        threads = asyncio.run(store.threads_of(person))
+        threads = asyncio.run(threads_of(store, person))
         if threads:
             say(thread_table(threads), err=True)
         question = f"Delete {len(threads)} threads and all else of {person!r} for good?"

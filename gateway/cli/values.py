@@ -71,9 +71,10 @@ def complete_threads(ctx: click.Context, _: click.Parameter, typed: str) -> list
 
 async def _threads(folder: Path) -> list[tuple[str, str]]:
     from gateway.store.sqlite.store import SqliteStore
+    from gateway.store.units import threads as thread_units
 
     async with asyncio.timeout(PATIENCE):
-        threads = await SqliteStore(folder).threads()
+        threads = await SqliteStore(folder).run(thread_units.threads)
     return [(each.id, each.title or each.preview) for each in threads]
 
 

@@ -18,6 +18,7 @@ from gateway.base.clock import Clock, sleep
 from gateway.base.redaction import REDACTION
 from gateway.delivery.items import DesiredMessage
 from gateway.outbox import Outbox, OutboxRow
+from gateway.store.units import outbox as outbox_units
 from gateway.surface import (
     AT_WORK,
     BusyState,
@@ -113,7 +114,7 @@ class Sender:
             at=self._clock.time(),
             reason="",
         )
-        await self._outbox.put_part(row)
+        await self._outbox.run(outbox_units.put_part, row)
         sent = Part(key=row.key, content=content, unsure=row.unsure)
         try:
             message = await _bounded(self._surface.post(place, sent))
@@ -210,13 +211,13 @@ class Sender:
     async def _pending(self, row: OutboxRow, reason: str) -> OutboxRow:
         """Note that it does not stand there, as far as is known."""
         row = replace(row, status="pending", reason=REDACTION.all(reason))
-        await self._outbox.put_part(row)
+        await self._outbox.run(outbox_units.put_part, row)
         return row
 
     async def _failed(self, row: OutboxRow, error: CallRejected) -> SendFailure:
         LOG.error("a message can't be shown: %s", error)
         row = replace(row, status="failed", reason=REDACTION.all(str(error)))
-        await self._outbox.put_part(row)
+        await self._outbox.run(outbox_units.put_part, row)
         return SendFailure(row, error.gone, error.obstacle)
 
 

@@ -29,6 +29,7 @@ from gateway.errors import (
     StoreUnwritable,
 )
 from gateway.outbox import DeliveryHost, ThreadActivity
+from gateway.store.units import outbox
 from gateway.surface import Place, TextSurface
 
 LOG = logging.getLogger("gateway.delivery")
@@ -86,7 +87,9 @@ class _Writers:
     async def serve(self, group: asyncio.TaskGroup) -> None:
         """Begin writers until cancelled, or until the gateway ends."""
         with self._host.activity() as activity:
-            for thread in await self._host.outbox.undelivered_threads(self._surface.platform):
+            for thread in await self._host.outbox.run(
+                outbox.undelivered_threads, self._surface.platform
+            ):
                 self._begin(group, thread)
             await self._follow(group, activity)
 
@@ -128,7 +131,7 @@ class _Writers:
     async def _write_once(self, thread: str) -> bool:
         """Write what is new; False if that failed. Raises AuthError, _StoreRefusal."""
         try:
-            delivery = await self._host.outbox.delivery(thread)
+            delivery = await self._host.outbox.run(outbox.delivery, thread)
             if delivery.key.platform != self._surface.platform:
                 self._remember_foreign(thread)
             elif self._host.tells_for(delivery.owner):

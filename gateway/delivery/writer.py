@@ -42,6 +42,8 @@ from gateway.errors import GatewayClosed, NotFound
 from gateway.outbox import Delivery, DeliveryHost, OutboxRow, PartResult
 from gateway.render.sanitize import label
 from gateway.sessions.tracing import TRACES, DeliveryTrace
+from gateway.store.units import events as event_units
+from gateway.store.units import outbox, threads
 from gateway.surface import (
     AT_WORK,
     MODERATED,
@@ -155,7 +157,9 @@ class Writer:
         for row in delivery.rows:
             if row.open and row.item == f"n:{row.seq}" and row.seq <= delivery.told:
                 after = row.seq - 1
-                for event in await self._outbox.events(self._home.thread, after=after, limit=1):
+                for event in await self._outbox.run(
+                    event_units.events, self._home.thread, after=after, limit=1
+                ):
                     self._view.recall(event)
 
     async def _read(self, after: int) -> None:
@@ -225,7 +229,7 @@ class Writer:
         told = told or seq
         self._up_to_date()
         posted, self._unkept = self._unkept, ()
-        last = await self._outbox.mark_delivered(self._home.thread, told, posted)
+        last = await self._outbox.run(outbox.mark_delivered, self._home.thread, told, posted)
         if self._is_complete() and view.busy in ("waiting", "idle"):
             await self._busy.rest(self._place(None, view.asker), view.busy)
         # The last turn may be tried again, and then changes what it has said: as in the store.
@@ -233,7 +237,7 @@ class Writer:
         self._told = told
         if resting and seq != max(last, view.seq):
             # Once all was told, another node may have taken the lane: then it tells the rest.
-            now = await self._outbox.delivery(self._home.thread)
+            now = await self._outbox.run(outbox.delivery, self._home.thread)
             return not self._host.tells_for(now.owner)
         return resting
 
@@ -288,7 +292,9 @@ class Writer:
             card, named = found.card, found.card.may_answer
             item.request = item.request or card
             item.asker = item.asker or found.asker
-            item.link = await self._outbox.link_of(card.turn) if item.place is not None else ""
+            item.link = (
+                await self._outbox.run(threads.link_of, card.turn) if item.place is not None else ""
+            )
         item.mentions = tuple(person for person in named if person.startswith(self._people))
 
     async def _perform(self, step: Step) -> None:
@@ -372,7 +378,7 @@ class Writer:
         kept, self._unkept = (*self._unkept, *rows), ()
         for row in kept:
             self._posted.put(row)
-            await self._outbox.put_part(row)
+            await self._outbox.run(outbox.put_part, row)
 
     async def _content(self, step: Step) -> Content:
         """The content of the part, with the data of files."""
@@ -461,7 +467,7 @@ class Writer:
             self._host.count_first_text(self._surface.platform, waited)
         if self._gone:
             self._gone = False
-            await self._outbox.clear_gone(self._home.thread)
+            await self._outbox.run(outbox.clear_gone, self._home.thread)
 
     async def _tell_asker(self, asker: str, obstacle: Obstacle | None) -> None:
         """Tell whoever waits for an answer that none can come."""
@@ -472,7 +478,7 @@ class Writer:
         LOG.error("thread %s: nothing can be told there: %s", self._home.thread, why)
         self._gone = True
         self._view.mute()
-        await self._outbox.give_up(self._home.thread, self._view.seq, why)
+        await self._outbox.run(outbox.give_up, self._home.thread, self._view.seq, why)
         await self._host.close_unshown(self._home.thread)
 
     async def _report_failed(self, step: Step) -> None:

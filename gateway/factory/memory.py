@@ -23,6 +23,7 @@ from gateway.conversation import Author
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Memo, MemoPlace, MemoScope, Thread
 from gateway.store.turn_records import Lease
+from gateway.store.units import memos as memo_units
 from gateway.values import value
 from teams.base import current_tool_call
 from teams.memory import Memory, MemoryContent, MemoryQueryResult, UpdateContextResult
@@ -165,7 +166,7 @@ class TeamMemory(Memory):
     async def _memos(self) -> list[Memo]:
         if (turn := _TURN.get()) is None:
             return []
-        return await turn.store.memos(turn.place(self._team, self._scope))
+        return await turn.store.run(memo_units.memos, turn.place(self._team, self._scope))
 
     async def _add(self, text: str) -> tuple[int, str]:
         """The entry's number, or 0; and the reason for none."""
@@ -176,8 +177,8 @@ class TeamMemory(Memory):
         if not line or len(line) > LONGEST:
             return 0, TOO_LONG
         place = turn.place(self._team, self._scope)
-        number = await turn.store.add_memo(
-            turn.lease, place, turn.asker, line, call=call.key, most=self._most
+        number = await turn.store.run(
+            memo_units.add_memo, turn.lease, place, turn.asker, line, call=call.key, most=self._most
         )
         return number, FULL.format(most=self._most)
 
@@ -185,7 +186,9 @@ class TeamMemory(Memory):
         if (turn := _TURN.get()) is None or not 0 < number < 1 << 63:
             return False
         place = turn.place(self._team, self._scope)
-        return await turn.store.delete_memo(turn.lease, place, turn.asker.id, number)
+        return await turn.store.run(
+            memo_units.delete_memo, turn.lease, place, turn.asker.id, number
+        )
 
 
 async def tell(context: ChatCompletionContext, memory: str, lines: Sequence[str]) -> bool:

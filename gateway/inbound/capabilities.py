@@ -19,6 +19,8 @@ from gateway.sessions.event_bus import LocalBus
 from gateway.sessions.nodes import Nodes
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Thread
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import out_of_order, people, threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +98,13 @@ class HostMarks:
 
     async def read(self, platform: str, name: str = "") -> Mapping[str, str]:
         """The marks of a platform, by their names, or that of `name`."""
-        return await self.store.marks(platform, name)
+        return await self.store.run(adapter_units.marks, platform, name)
 
     async def keep(
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None:
         """Keep a text for a platform's adapter; it replaces an earlier one."""
-        await self.store.mark(platform, name, value, of=of)
+        await self.store.run(adapter_units.mark, platform, name, value, of=of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +118,20 @@ class HostConversations:
 
     async def thread_at(self, key: ConversationKey) -> Thread | None:
         """The conversation's current thread; None if it is unknown."""
-        return await self.store.thread_at(key)
+        return await self.store.run(threads.thread_at, key)
 
     async def history_limit(self, key: ConversationKey) -> HistoryLimit:
         """Limit of a conversation's history on its platform."""
         kept = self.using.limits.retention
         since = 0.0 if kept is None else self.clock() - kept
-        return HistoryLimit(order_key=await self.store.forgotten(key), since=since)
+        return HistoryLimit(
+            order_key=await self.store.run(out_of_order.forgotten, key), since=since
+        )
 
     async def rename_thread(self, thread: str, title: str) -> None:
         """Give a thread another title. Raises NotFound."""
-        self.bus.publish(thread, await self.store.rename_thread(thread, title))
+        self.bus.publish(thread, await self.store.run(threads.rename_thread, thread, title))
 
     async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
         """Keep a person's rating of an answer. Raises NotFound."""
-        await self.store.rate(thread, part, person, good=good)
+        await self.store.run(people.rate, thread, part, person, good=good)

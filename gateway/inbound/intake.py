@@ -51,6 +51,8 @@ from gateway.store.decisions import (
 )
 from gateway.store.records import InboxKind, next_id
 from gateway.store.rulebook import JudgedMessage
+from gateway.store.units import files as file_units
+from gateway.store.units import inbox as inbox_units
 from teams.utils import whole_texts
 
 NOT_LISTED = (
@@ -93,7 +95,7 @@ class Intake:
             if free and judged.kind == "message":
                 judged = replace(judged, claim=self._sessions.claim)
             try:
-                accepted = await self._store.accept(judged, follow_up)
+                accepted = await self._store.run_then(follow_up, inbox_units.accept, judged)
             except Unstorable as error:
                 return _unstorable(message, error)
         return await self._elsewhere(accepted, message.author)
@@ -114,12 +116,14 @@ class Intake:
     async def accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
         """See `Gateway.accept_missed`."""
         access = self._using.access
-        judged = [
-            self._judged(await self._with_documents(message), judge(message, access).verdict)
-            for message in map(whole_texts, messages)
-        ]
+        judged = tuple(
+            [
+                self._judged(await self._with_documents(message), judge(message, access).verdict)
+                for message in map(whole_texts, messages)
+            ]
+        )
         try:
-            taken = await self._store.accept_all(judged, self._follow_up)
+            taken = await self._store.run_then(self._follow_up, inbox_units.accept_all, judged)
         except Unstorable:  # one of them; the others are taken without it
             return [await self.accept(message) for message in messages]
         return [
@@ -269,7 +273,7 @@ class Intake:
 
     async def awaited_files(self, platform: str) -> list[MessageAwaitingFiles]:
         """The messages from a platform that wait for their files."""
-        return await self._store.awaiting(platform)
+        return await self._store.run(file_units.awaiting, platform)
 
     async def bring_files(
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
@@ -278,7 +282,7 @@ class Intake:
         limits = self._using.limits.attachments
         taken, unread = await self._documents.as_text([*map(by_content, files)], limits)
         fetched = FetchedFiles(files=tuple(taken), missing=(*missing, *unread), limits=limits)
-        await self._store.bring(inbox, fetched, self._brought)
+        await self._store.run_then(self._brought, file_units.bring, inbox, fetched)
 
     def _brought(self, brought: FileArrival | None) -> None:
         if brought is None:

@@ -14,6 +14,7 @@ from gateway.config.settings import BackupConfig
 from gateway.errors import GatewayError
 from gateway.store.sqlite.backup_folder import BackupFolder
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import audit
 
 LOG = logging.getLogger("gateway")
 
@@ -82,7 +83,7 @@ class Backups:
         if newest is None or now - newest.at >= figures.every:
             path = await asyncio.to_thread(folder.begin, now)
             await self._store.backup(path)
-            await self._store.note("store.backed_up", person="", object=str(path))
+            await self._store.run(audit.note, "store.backed_up", person="", object=str(path))
             figures.at, figures.size = now, path.stat().st_size
             figures.seconds = monotonic() - began
             LOG.info("backed up the store to %s in %.1f s", path, figures.seconds)

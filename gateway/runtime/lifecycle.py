@@ -26,6 +26,8 @@ from gateway.store.protocols import SessionStore
 from gateway.store.records import StoreLoss
 from gateway.store.rulebook import DoubtWords, RecoveryWords, RequestDating
 from gateway.store.turn_records import MAX_RESUMES
+from gateway.store.units import clock as clock_units
+from gateway.store.units import expiry, losses, recovery, search_index, team_changes
 
 LOG = logging.getLogger("gateway")
 
@@ -133,14 +135,14 @@ class Lifecycle:
     async def recover(self) -> None:
         """Go on with what an earlier process left."""
         words = RECOVERY
-        if loss := await self._store.untold_loss():
+        if loss := await self._store.run(losses.untold_loss):
             words = replace(RECOVERY, doubt=doubt_words(loss, self._using.limits.timezone))
             text = loss_sentence(loss, self._using.limits.timezone)
             LOG.error("%s", text)
             self._vitals.remark("store", text)
-        self._trust.begin(await self._store.known_time(self._trust.now()))
+        self._trust.begin(await self._store.run(clock_units.known_time, self._trust.now()))
         asked = RequestDating(by=self._trust.now(), lag=self._trust.lag)
-        for left in await self._store.recover(self._boot, words, asked):
+        for left in await self._store.run(recovery.recover, self._boot, words, asked):
             for message in left.open_messages:
                 shown = TextDelta(
                     thread=left.thread,
@@ -162,7 +164,9 @@ class Lifecycle:
         own = [each for each in changed if not each[0].is_foreign(self._using.teams.origin)]
         gone = [thread.id for thread, fate in own if fate == "begins anew"]
         if gone:
-            added = await self._store.withdraw_questions(gone, reason=REASON, notice=WITHDRAWN)
+            added = await self._store.run(
+                team_changes.withdraw_questions, gone, reason=REASON, notice=WITHDRAWN
+            )
             for thread, events in added.items():
                 self._bus.publish(thread, events)
 
@@ -184,22 +188,23 @@ class Lifecycle:
         self._sessions.evict(self._using.limits.idle)
         if not await self._nodes.hold(UPKEEP):
             return
-        await self._store.keep_time(self._trust.known())
+        await self._store.run(clock_units.keep_time, self._trust.known())
         await self.retention.round(self._using.limits)
 
     async def index(self) -> None:
         """Index new texts, in a third of the time at most."""
-        more = await self._nodes.hold(UPKEEP) and await self._store.unindexed()
+        more = await self._nodes.hold(UPKEEP) and await self._store.run(search_index.unindexed)
         while more:
             began = time.monotonic()
-            more = await self._store.index_words()
+            more = await self._store.run(search_index.index_words)
             await asyncio.sleep(2 * (time.monotonic() - began))
 
     async def _settle_due(self) -> float | None:
         """Expire and remind of requests; returns the next due time."""
         if not await self._nodes.hold(UPKEEP):
             return None
-        settled = await self._store.settle_due(
+        settled = await self._store.run(
+            expiry.settle_due,
             RequestTimes(operators=self._using.access.operators),
             self._trust.now(),
         )

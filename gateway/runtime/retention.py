@@ -11,6 +11,7 @@ from math import inf
 from gateway.base.clock import ClockTrust
 from gateway.runtime.settings import Limits
 from gateway.store.protocols import SessionStore
+from gateway.store.units import audit, deletion
 
 LOG = logging.getLogger("gateway")
 
@@ -44,7 +45,7 @@ class Retention:
         if not self.trust.holds():
             return
         if limits.audit is not None:
-            await self.store.drop_audit(self.clock() - limits.audit)
+            await self.store.run(audit.drop_audit, self.clock() - limits.audit)
         if limits.retention is None:
             return
         now = self.trust.steady()
@@ -54,8 +55,8 @@ class Retention:
             return
         before = self.clock() - limits.retention
         self.next_at = None  # should the round fail after its commit, the store knows
-        expired = await self.store.expire(
-            before, share=limits.retention_share, next_at=self.clock() + PAUSE
+        expired = await self.store.run(
+            deletion.expire, before, share=limits.retention_share, next_at=self.clock() + PAUSE
         )
         for thread in expired.threads:
             LOG.info("thread %s: deleted, nothing had happened in it for long", thread)
@@ -72,7 +73,7 @@ class Retention:
 
     async def _rest(self) -> float:
         """Seconds that are left of a pause."""
-        pause = await self.store.retention_pause()
+        pause = await self.store.run(deletion.retention_pause)
         if pause is None:
             return 0.0
         self.left = pause.left

@@ -21,6 +21,8 @@ from gateway.sessions.nodes import OneNode, Word
 from gateway.sessions.signals import Signals, read_signal
 from gateway.store.jobs import JobSearch
 from gateway.store.protocols import SessionStore, SupportsNodes
+from gateway.store.units import lanes as lane_units
+from gateway.store.units import nodes
 
 LOG = logging.getLogger("gateway")
 
@@ -112,7 +114,7 @@ class SharedNodes:
 
     async def release(self, lease: str) -> None:
         """Leave a lease to other nodes."""
-        await self._store.release(lease, self._boot)
+        await self._store.run(nodes.release, lease, self._boot)
 
     def speaks(self) -> bool:
         """True while no other node can have taken this one's work over."""
@@ -223,7 +225,7 @@ class SharedNodes:
     async def _follow(self) -> None:
         """Let watchers look at growing text of other nodes."""
         if watched := self._watched_elsewhere():
-            running = await self._store.running_elsewhere(self._boot)
+            running = await self._store.run(lane_units.running_elsewhere, self._boot)
             for thread in running.intersection(watched):
                 self._parts.bus.touched(thread)
 

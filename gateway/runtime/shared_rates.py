@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from gateway.errors import GatewayError
 from gateway.rates import DrawnTokens, RateLimit
 from gateway.store.protocols import SessionStore
+from gateway.store.units import rates as rate_units
 
 LOG = logging.getLogger("gateway")
 
@@ -65,7 +66,7 @@ class StoredRate:
     async def _draw(self, most: int, reserve: float) -> DrawnTokens:
         most = min(most, self._limit.portion)
         try:
-            return await self._rates.store.draw_tokens(self._limit, most, reserve)
+            return await self._rates.store.run(rate_units.draw_tokens, self._limit, most, reserve)
         except GatewayError as error:
             LOG.warning("a rate that nodes share could not be asked: %s", error)
             return DrawnTokens(tokens=0, wait=AGAIN, level=0.0)
@@ -76,6 +77,6 @@ class StoredRate:
 
     async def _close(self, seconds: float) -> None:
         try:
-            await self._rates.store.close_rate(self._limit, seconds)
+            await self._rates.store.run(rate_units.close_rate, self._limit, seconds)
         except GatewayError as error:
             LOG.warning("other nodes were not told that a platform asks to wait: %s", error)

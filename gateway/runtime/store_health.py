@@ -9,6 +9,7 @@ from gateway.missed import MissedCounts
 from gateway.store.nodes import NodeRow
 from gateway.store.protocols import SessionStore, SupportsNodes
 from gateway.store.records import Counts
+from gateway.store.units import counts, gaps, nodes
 
 PATIENCE = 4.0
 """Seconds for the store to take a write: more than a database is waited for."""
@@ -49,11 +50,11 @@ async def known_counts(store: SessionStore, state: str) -> tuple[Counts | None, 
     """Figures over all threads; none while the store does not answer."""
     if state in _UNANSWERED:
         return None, MissedCounts()
-    return await store.counts(), await store.missed_counts()
+    return await store.run(counts.counts), await store.run(gaps.missed_counts)
 
 
 async def known_nodes(store: SessionStore, state: str) -> list[NodeRow]:
     """The nodes of the store; none while it is silent."""
     if state in _UNANSWERED or not isinstance(store, SupportsNodes):
         return []
-    return await store.nodes()
+    return await store.run(nodes.nodes)

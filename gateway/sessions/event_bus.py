@@ -16,6 +16,8 @@ from typing import Protocol
 
 from gateway.events import MessageFinished, SessionEvent, TextDelta, TurnFinished
 from gateway.store.protocols import SessionReader
+from gateway.store.units import events as event_units
+from gateway.store.units import rows, threads
 
 LONGEST_QUEUE = 2000
 """Events that a subscription holds for its reader."""
@@ -282,7 +284,7 @@ async def _stored_texts(
             text=message.text,
             replace=True,
         )
-        for message in await store.open_messages(subscription.thread)
+        for message in await store.run(rows.open_messages, subscription.thread)
     ]
 
 
@@ -300,7 +302,7 @@ async def watch(
             opened, ended, full = subscription.start_over(), False, True
             finished: set[str] = set()
             while full:
-                page = await store.events(thread, after=after, limit=PAGE)
+                page = await store.run(event_units.events, thread, after=after, limit=PAGE)
                 full = len(page) == PAGE
                 for event in page:
                     after = event.seq
@@ -309,7 +311,7 @@ async def watch(
                         finished.add(event.message)
                     yield event
             if after == start and not known:
-                await store.thread(thread)  # it is there
+                await store.run(threads.thread, thread)  # it is there
             known = True
             opened = opened or await _stored_texts(store, subscription, ended=ended)
             unseen = [each for each in opened if told.get(each.message) != each.text]

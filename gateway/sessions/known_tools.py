@@ -15,6 +15,7 @@ from gateway.registry import ToolRule
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
 from gateway.store.records import KnownTool, MetTool
+from gateway.store.units import known_texts, met_tools
 from gateway.store.units.known_texts import MOST_TOOLS
 from gateway.values import value
 from teams.base import ToolCall
@@ -99,21 +100,21 @@ class KnownTools:
 
     async def _meet(self, met: MetTool, *, pinned: bool) -> KnownTool | None:
         """The tool as it is accepted; None if too many are known."""
-        known = await self._store.known_tool(met.server, met.tool)
+        known = await self._store.run(known_texts.known_tool, met.server, met.tool)
         if not pinned:
             if known is not None:
-                await self._store.forget_tool(met.server, met.tool)
+                await self._store.run(known_texts.forget_tool, met.server, met.tool)
             return None
         if known is None or met.digest not in (known.digest, *dict(known.others)):
             if known is not None:
                 LOG.warning("the tool %s has changed; `parley check` shows how", met.full_name)
                 self._remark(met.full_name, "the tool has changed; `parley check` shows how")
-            settled = await self._store.meet_tool(met)
+            settled = await self._store.run(met_tools.meet_tool, met)
             for thread, events in settled.events.items():
                 self._bus.publish(thread, events)
             for thread, person in settled.ready:
                 self._wake(thread, person)
-            known = await self._store.known_tool(met.server, met.tool)
+            known = await self._store.run(known_texts.known_tool, met.server, met.tool)
         return known
 
     def tell(self, rule: ToolRule) -> None:

@@ -48,6 +48,9 @@ from gateway.store.turn_records import (
     Succession,
     TurnDelay,
 )
+from gateway.store.units import claims, events, team_changes, threads
+from gateway.store.units import holds as hold_units
+from gateway.store.units import turns as turn_units
 from teams.base import DurableTeam, Team
 
 LOG = logging.getLogger("gateway")
@@ -131,7 +134,7 @@ class Lanes:
 
     async def tell_hold(self, thread: str, hold: Hold) -> None:
         """Tell a thread that its next turn is held, unless it knows."""
-        for event in await self._store.tell_hold(thread, hold):
+        for event in await self._store.run(hold_units.tell_hold, thread, hold):
             self.note_held(event)
 
     def note_held(self, event: SessionEvent) -> None:
@@ -151,8 +154,8 @@ class Lanes:
         if (claimed := self._claimed.pop(thread, None)) is not None:
             return claimed
         claim = self.claim
-        work = await self._store.begin(
-            thread, claim.boot, words=claim.words, quiet=claim.quiet, only=claim.only
+        work = await self._store.run(
+            claims.begin, thread, claim.boot, words=claim.words, quiet=claim.quiet, only=claim.only
         )
         if isinstance(work, ClaimedTurn):
             self._claimed.pop(thread, None)  # it was claimed meanwhile, and anew by this
@@ -205,7 +208,9 @@ class Lanes:
             try:
                 # A statement that the store refused may be its own fault, and not that of a row.
                 if not isinstance(error, StoreError):
-                    ended = await self._store.end_unbegun(thread, self._boot, notice)
+                    ended = await self._store.run(
+                        turn_units.end_unbegun, thread, self._boot, notice
+                    )
                     self._bus.publish(thread, ended.events)
                     self._forget_failure(thread)
                     return ended.again
@@ -214,7 +219,9 @@ class Lanes:
                 error = unended
             if not failed.told and not works_later(error):
                 try:
-                    self._bus.publish(thread, await self._store.add_notice(thread, notice))
+                    self._bus.publish(
+                        thread, await self._store.run(events.add_notice, thread, notice)
+                    )
                     failed.told = True
                 except Exception as untold:
                     LOG.warning("thread %s: its people can't be told: %s", thread, describe(untold))
@@ -331,13 +338,13 @@ class Lanes:
             notice=GIVEN_UP.format(model=model, problem=problem),
             own_models=True,
         )
-        log.show(await self._store.succeed(work.lease, own))
+        log.show(await self._store.run(team_changes.succeed, work.lease, own))
         return ""
 
     async def _streams_reasoning(self, work: ClaimedTurn) -> bool:
         if (streams := self.terms.streams_reasoning) is None:
             return False
-        thread = await self._store.thread(work.thread.id)  # it knows its place, too
+        thread = await self._store.run(threads.thread, work.thread.id)  # it knows its place, too
         return streams(thread.key, work.asker, thread.direct)
 
     def _info(self, team: str, model: str = "") -> TeamInfo:

@@ -9,6 +9,7 @@ from gateway.events import Notice
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
 from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate, broken_off
+from gateway.store.units import rows
 
 
 @dataclass(slots=True)
@@ -31,7 +32,7 @@ async def end_plainly(
     Nothing else of the turn's own is written. Messages that had begun end as they were stored.
     """
     lease, failure = work.lease, failed.failure
-    begun = await store.open_messages(lease.thread)
+    begun = await store.run(rows.open_messages, lease.thread)
     finished = [broken_off(lease, shown) for shown in begun]
     told = [] if failed.told else [failed_notice(lease.thread, lease.turn, failure)]
     update = TurnUpdate(

@@ -32,6 +32,9 @@ from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionReader, SessionStore
 from gateway.store.records import Checkpoint, Thread
 from gateway.store.turn_records import Succession
+from gateway.store.units import events as event_units
+from gateway.store.units import team_changes
+from gateway.store.units import threads as thread_units
 from teams import BaseGroupChat, Swarm
 from teams.base import DurableTeam, Team
 from teams.messages import BaseChatMessage, TextMessage
@@ -154,7 +157,9 @@ class LiveTeam:
 async def changed_threads(store: SessionReader, teams: TeamSource) -> list[tuple[Thread, Fate]]:
     """Threads whose team has changed since they last used it."""
     infos = {name: teams.info(name) for name in teams.names()}
-    threads = await store.outdated({name: info.definition for name, info in infos.items()})
+    threads = await store.run(
+        thread_units.outdated, {name: info.definition for name, info in infos.items()}
+    )
     return [
         (each, fate(each, infos[each.team]) if each.team in infos else "has no team")
         for each in threads
@@ -192,7 +197,7 @@ class TeamChange:
 
     async def team(self, thread: Thread, *, saved: bool = True) -> LiveTeam:
         """Team with its `saved` memory, or one that is told the thread."""
-        checkpoints = await self._store.checkpoints(thread.id) if saved else []
+        checkpoints = await self._store.run(event_units.checkpoints, thread.id) if saved else []
         team = await self._build()
         info = self._info()
         expected = fate(thread, info)
@@ -222,7 +227,7 @@ class TeamChange:
             reason=REASON,
             stands=await live.checkpoint(),
         )
-        self._log.show(await self._store.succeed(self._log.lease, begins))
+        self._log.show(await self._store.run(team_changes.succeed, self._log.lease, begins))
         return live
 
     async def _note(self, thread: Thread, info: TeamInfo, notice: str = "") -> None:
@@ -231,11 +236,13 @@ class TeamChange:
             goes_on = Succession(
                 definition=info.definition, participants=info.participants, notice=notice
             )
-            self._log.show(await self._store.succeed(self._log.lease, goes_on))
+            self._log.show(await self._store.run(team_changes.succeed, self._log.lease, goes_on))
 
     async def _tell(self, team: DurableTeam, thread: Thread) -> None:
         events: list[SessionEvent] = []
-        while page := await self._store.events(thread.id, after=events[-1].seq if events else 0):
+        while page := await self._store.run(
+            event_units.events, thread.id, after=events[-1].seq if events else 0
+        ):
             events += page
         before = [event for event in events if event.turn != self._log.turn]
         assert isinstance(team, Team)  # as whatever a TeamSource builds

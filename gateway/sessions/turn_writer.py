@@ -21,6 +21,8 @@ from gateway.store.turn_records import (
     ThreadContext,
     TurnUpdate,
 )
+from gateway.store.units import claims, joining
+from gateway.store.units import events as event_units
 
 LOG = logging.getLogger("gateway.events")
 
@@ -144,12 +146,12 @@ class TurnWriter:
 
     async def context(self) -> ThreadContext:
         """Origins of what the thread's team has read."""
-        return await self._store.context(self.thread)
+        return await self._store.run(claims.context, self.thread)
 
     async def settled(self, request: str) -> Request:
         """The request, once it is answered, expired or closed."""
         with self._bus.subscription(self.thread) as events:
-            while (found := await self._store.request(request)).state == "open":
+            while (found := await self._store.run(event_units.request, request)).state == "open":
                 while (taken := await events.take()) is not None:
                     if any(isinstance(e, InputResolved) and e.request == request for e in taken):
                         break
@@ -163,7 +165,7 @@ class TurnWriter:
         """Take waiting messages into the turn and show them."""
         if self._put_off or self._writing:
             await self.write(TurnUpdate())
-        joined = await self._store.join(self.lease)
+        joined = await self._store.run(joining.join, self.lease)
         self.show(joined.events)
         return joined.messages
 

@@ -47,6 +47,9 @@ class Row(Protocol):
 class Connection(Protocol):
     """A database inside a transaction, or one that is only read."""
 
+    now: float
+    """The time at which the running unit was asked for, in seconds since the epoch."""
+
     def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> None:
         """Carry out a statement, before the next that returns something."""
         ...
@@ -104,6 +107,8 @@ Unit: TypeAlias = Callable[[Connection], T]
 
 class NoConnection:
     """A Connection to a store that does not exist yet: no rows."""
+
+    now = 0.0
 
     def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> None:
         """Change nothing."""

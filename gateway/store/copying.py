@@ -198,7 +198,8 @@ class Copy:
 
     def _end_notes(self, connection: Connection) -> None:
         copied_from = {"object": self._source.name, "outcome": "source"}
-        note(connection, self._clock(), "store.copied", **copied_from)
+        connection.now = self._clock()
+        note(connection, "store.copied", **copied_from)
         connection.execute(f"DROP TABLE {NOTES}")
 
     def _copy(self, table: str, columns: Sequence[str]) -> _Progress:

@@ -16,8 +16,9 @@ from pydantic import SecretStr
 
 from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayError
-from gateway.store.protocols import TokenRows
+from gateway.store.protocols import SessionReader
 from gateway.store.records import EncryptedToken
+from gateway.store.units import adapters as adapter_units
 
 if TYPE_CHECKING:
     from cryptography.fernet import Fernet
@@ -52,13 +53,13 @@ def _fernet(key: SecretStr) -> Fernet:
 class TokenStore:
     """Tokens by their names, such as "slack:T1:bot". Writing needs the store's ownership."""
 
-    def __init__(self, store: TokenRows, keys: Mapping[str, SecretStr]) -> None:
+    def __init__(self, store: SessionReader, keys: Mapping[str, SecretStr]) -> None:
         self._store = store
         self._keys = {name: _fernet(key) for name, key in keys.items()}
 
     async def get(self, name: str) -> SecretStr | None:
         """The token, None if there is none. Raises WrongKey."""
-        for row in await self._store.tokens():
+        for row in await self._store.run(adapter_units.tokens):
             if row.name == name:
                 return SecretStr(self._decrypted(row))
         return None
@@ -68,19 +69,21 @@ class TokenStore:
 
         Raises WrongKey without a key.
         """
-        await self._store.put_tokens([self._encrypted(name, token.get_secret_value())])
+        await self._store.run(
+            adapter_units.put_tokens, [self._encrypted(name, token.get_secret_value())]
+        )
 
     async def delete(self, name: str) -> bool:
         """Forget a token; False if there was none."""
-        return await self._store.delete_token(name)
+        return await self._store.run(adapter_units.delete_token, name)
 
     async def names(self) -> list[str]:
         """The names of all tokens."""
-        return [row.name for row in await self._store.tokens()]
+        return [row.name for row in await self._store.run(adapter_units.tokens)]
 
     async def check(self) -> None:
         """Raises WrongKey if there is a token that these keys can't read."""
-        for row in await self._store.tokens():
+        for row in await self._store.run(adapter_units.tokens):
             self._decrypted(row)
 
     async def rotate(self) -> int:
@@ -88,9 +91,10 @@ class TokenStore:
 
         Raises WrongKey.
         """
-        rows = await self._store.tokens()
-        await self._store.put_tokens(
-            [self._encrypted(row.name, self._decrypted(row)) for row in rows]
+        rows = await self._store.run(adapter_units.tokens)
+        await self._store.run(
+            adapter_units.put_tokens,
+            [self._encrypted(row.name, self._decrypted(row)) for row in rows],
         )
         return len(rows)
 

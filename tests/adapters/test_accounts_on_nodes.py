@@ -21,6 +21,7 @@ from gateway.config.routes import Route
 from gateway.gateway import Gateway
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.units import outbox
 from tests.adapters.accounts import rows, thread_keys
 from tests.adapters.discord import serving as on_discord
 from tests.adapters.slack import serving as on_slack
@@ -130,7 +131,7 @@ class Office:
         """Wait until no node has anything to send."""
         async with asyncio.timeout(30):
             for name in NAMES:
-                while await node.gateway.store.undelivered_threads(name):  # noqa: ASYNC110
+                while await node.gateway.store.run(outbox.undelivered_threads, name):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
 
 

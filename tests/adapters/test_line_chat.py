@@ -25,6 +25,9 @@ from gateway.backfill.pauses import ALIVE, CONNECTED
 from gateway.conversation import ConversationKey
 from gateway.gateway import Gateway
 from gateway.pacing.pacer import Pacer
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import gaps
+from gateway.store.units import gaps as gap_units
 from gateway.surface import Line, Part, Place, PlatformUnreachable
 from tests.contract.backfill import BackfillContract
 from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
@@ -183,7 +186,7 @@ class PausesHarness:
         raise NotImplementedError
 
     async def unread(self) -> int:
-        counts = await self._gateway.store.missed_counts() if self._gateway else None
+        counts = await self._gateway.store.run(gap_units.missed_counts) if self._gateway else None
         return sum(counts.unread.values()) if counts else 0
 
 
@@ -230,7 +233,7 @@ async def serving(folder: Path) -> AsyncGenerator[Callable[[], Awaitable[Connect
 async def test_what_was_written_while_the_server_was_away_is_answered(tmp_path: Path):
     store = new_store(tmp_path / "store")
     async with store.own():  # an earlier process was there
-        await store.mark("lines", ALIVE, f"{time.time() - 60:.3f}")
+        await store.run(adapter_units.mark, "lines", ALIVE, f"{time.time() - 60:.3f}")
     missed = {"name": "ann", "room": "lobby", "text": "Anybody?", "at": time.time()}
     form = missed | {"press": "text:r1"}
     lines = [json.dumps(each) for each in (missed, form, "no object", {"name": "ann"})]
@@ -242,7 +245,7 @@ async def test_what_was_written_while_the_server_was_away_is_answered(tmp_path: 
             pass
         writer.close()
     async with store.own():
-        assert (await store.missed_counts()).found == {"answer": 1}
+        assert (await store.run(gaps.missed_counts)).found == {"answer": 1}
 
 
 async def read_text(reader: asyncio.StreamReader) -> str:

@@ -22,10 +22,10 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.factory.ownership import holdings_of
 from gateway.gateway import Gateway
-from gateway.outbox import OutboxRow
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule
-from gateway.store.decisions import AcceptedMessage
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
+from gateway.store.units import counts as count_units
+from gateway.store.units import outbox
 from gateway.values import NO_ORIGIN
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -80,15 +80,13 @@ class Store(ChangedStore):
 
     points: Points
 
-    async def accept(self, *arguments: Any, **options: Any) -> AcceptedMessage:
-        accepted = await super().accept(*arguments, **options)
-        self.points.reach("after accept")
-        return accepted
-
-    async def put_part(self, row: OutboxRow) -> None:
-        if row.status == "delivered":
+    async def around(self, name: str, args: tuple[Any, ...], go: Any) -> Any:
+        if name == "put_part" and args[0].status == "delivered":
             self.points.reach("before recording the post")
-        await super().put_part(row)
+        done = await go()
+        if name == "accept":
+            self.points.reach("after accept")
+        return done
 
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
         self.points.reach("before commit")
@@ -252,9 +250,9 @@ async def settled(gateway: Gateway) -> None:
     """Return once nothing waits, nothing runs, and all is told."""
     async with asyncio.timeout(60):
         while True:
-            counts = await gateway.store.counts()
+            counts = await gateway.store.run(count_units.counts)
             busy = counts.inbox.get("queued") or set(counts.threads) & {"working", "waiting"}
-            if not busy and not await gateway.store.undelivered_threads("chat"):
+            if not busy and not await gateway.store.run(outbox.undelivered_threads, "chat"):
                 return
             await asyncio.sleep(0.02)
 

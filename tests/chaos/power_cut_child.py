@@ -16,6 +16,7 @@ from typing import Any
 
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import inbox
 from tests.chaos.power_cut import Disk
 from tests.chaos.sqlite_layer import watched
 from tests.fakes.decided import decided
@@ -54,7 +55,7 @@ async def send(store: SqliteStore, sender: int, chance: random.Random) -> None:
             message_id=name,
             dedupe=(key.dedupe("create", name),),
         )
-        await store.accept(decided(message, thread=f"{sender:06}{number:06}"), lambda _: None)
+        await store.run(inbox.accept, decided(message, thread=f"{sender:06}{number:06}"))
         os.write(1, f"{name}\n".encode())
 
 

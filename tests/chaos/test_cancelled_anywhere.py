@@ -16,6 +16,7 @@ import pytest
 
 from gateway.events import MessageFinished, Notice, ToolFinished, TurnFinished
 from gateway.gateway import Gateway, Limits
+from gateway.store.units import events as event_units
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
@@ -170,7 +171,7 @@ async def one(folder: Path, make: Callable[[Marks], Team], last: int) -> bool:
         await until(client, thread, ends)
     async with Gateway(new_store(folder), teams) as third:
         info = await third.thread(thread)
-        events = await third.store.events(thread)
+        events = await third.store.run(event_units.events, thread)
         assert info.state == "idle"
     assert len(of(TurnFinished, events)) == 1, (last, events)
     said = [event.text for event in of(MessageFinished, events) if event.text]

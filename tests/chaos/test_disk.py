@@ -22,6 +22,7 @@ from gateway.errors import GatewayError
 from gateway.events import MessageFinished, SessionEvent, TurnFinished
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import counts
 from tests.chaos.sqlite_layer import OK, dynamic, watched
 from tests.fakes.scripted_surface import Board, Surface
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model, of, solo, until
@@ -107,7 +108,7 @@ async def test_what_a_disk_does_not_take_is_not_acknowledged_and_is_taken_later(
         assert [isinstance(refusal, GatewayError) for refusal in refusals] == [True, True]
         with pytest.raises(GatewayError):
             await gateway.store.probe()
-        assert (await gateway.store.counts()).inbox == {"turn": 1}
+        assert (await gateway.store.run(counts.counts)).inbox == {"turn": 1}
 
         disk.mood = OK
         for n in (2, 3):

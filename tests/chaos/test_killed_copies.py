@@ -15,6 +15,7 @@ import pytest
 
 from gateway.store.sqlite.store import FILE, SqliteStore
 from gateway.store.tables import DERIVED
+from gateway.store.units import threads
 from tests.fakes.full_store import fill_store
 
 pytestmark = pytest.mark.chaos
@@ -79,4 +80,4 @@ async def test_a_killed_copy_goes_on_there_and_back(tmp_path: Path, postgres_url
     assert counts(tmp_path / "back") == before
     store = SqliteStore(tmp_path / "back")
     async with store.own():
-        assert await store.threads()
+        assert await store.run(threads.threads)

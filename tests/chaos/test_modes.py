@@ -21,6 +21,8 @@ from gateway.errors import GatewayError, StoreUnwritable
 from gateway.events import MessageJoined, SessionEvent, TurnFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
+from gateway.store.units import counts as count_units
+from gateway.store.units import events as event_units
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.fakes.new_store import new_store
@@ -117,14 +119,14 @@ class Scene:
             await self.say(gateway)
             async with asyncio.timeout(20):
                 while True:
-                    counts = await gateway.store.counts()
+                    counts = await gateway.store.run(count_units.counts)
                     if not counts.inbox.get("queued") and "working" not in counts.threads:
                         break
                     await asyncio.sleep(0.01)
             thread = (await gateway.threads())[0].id
-            events = await gateway.store.events(thread)
+            events = await gateway.store.run(event_units.events, thread)
             team = self.team()
-            parts = [part.data for part in await gateway.store.checkpoints(thread)]
+            parts = [part.data for part in await gateway.store.run(event_units.checkpoints, thread)]
             await team.load_snapshot(parts)
         state = await team.save_state()
         remembered = state["agent_states"]["RoundRobinGroupChatManager"]["message_thread"]

@@ -39,6 +39,7 @@ from gateway.registry import ToolRule
 from gateway.runtime.settings import Limits
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.units import audit
 from gateway.store.units.audit import note
 from gateway.surface import Speech
 from teams.models import CreateResult, LLMMessage
@@ -47,6 +48,7 @@ from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_model import calls, says
 from tests.fakes.scripted_surface import Board, Surface
 from tests.fakes.tcp_proxy import TcpProxy
+from tests.fakes.tested_store import at
 from tests.folders_in_memory import VARIABLE
 from tests.gateway.scripted import CAN_CALL, ScriptedTeams, of, solo, until
 
@@ -324,9 +326,9 @@ async def test_a_lost_transaction_is_not_taken_for_a_later_one_with_its_number(
             database = Database(url=f"{proxy.url}?connect_timeout=2", patience=patience)
             store = PostgresStore(database, tmp_path)
             async with store.own():
-                await store.note("first.one")
+                await store.run(audit.note, "first.one")
                 proxy.cut = "held"
-                lost = asyncio.ensure_future(store.note("second.one"))
+                lost = asyncio.ensure_future(store.run(audit.note, "second.one"))
                 await proxy.was_cut.wait()
                 proxy.silence()
                 await asyncio.to_thread(server.restart, immediate=True)
@@ -393,7 +395,7 @@ async def test_a_frozen_owner_holds_no_locks_and_a_killed_one_makes_room_at_once
     began = monotonic()
     async with store.own():
         assert monotonic() - began < 2
-        await store.note("a.b")
+        await store.run(audit.note, "a.b")
 
 
 async def lock(url: str, name: str) -> None:
@@ -427,7 +429,7 @@ async def test_a_full_disk_is_said_and_nothing_is_taken_until_there_is_space(
         )
 
         def big(connection: Any) -> None:
-            note(connection, 1.0, "a.b", object=os.urandom(50_000).hex())
+            note(at(connection, 1.0), "a.b", object=os.urandom(50_000).hex())
 
         async with store.own():
             await store.write(big)

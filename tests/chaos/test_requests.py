@@ -30,6 +30,8 @@ from gateway.events import (
 from gateway.gateway import Gateway, Limits
 from gateway.interactions import Click
 from gateway.registry import ToolRule
+from gateway.store.units import audit as audit_units
+from gateway.store.units import events as event_units
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
@@ -120,7 +122,7 @@ class Scene:
     ) -> list[Any]:
         """The thread's events of a kind, once there are so many."""
         while True:
-            events = await gateway.store.events(thread)
+            events = await gateway.store.run(event_units.events, thread)
             found = [event for event in events if isinstance(event, kind)]
             if len([e for e in found if not isinstance(e, Notice) or e.command]) >= count:
                 return found
@@ -143,8 +145,10 @@ class Scene:
         async with self.gateway(new_store(self.folder)) as gateway, asyncio.timeout(20):
             await self.act(gateway)
             thread = (await gateway.threads())[0].id
-            audit = await gateway.store.audit(thread)
-            return await gateway.store.events(thread), Counter(row.what for row in audit)
+            audit = await gateway.store.run(audit_units.audit, thread)
+            return await gateway.store.run(event_units.events, thread), Counter(
+                row.what for row in audit
+            )
 
 
 def message(number: str, text: str, what: str, **more: Any) -> InboundMessage:

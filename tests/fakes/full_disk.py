@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.store.operations import WriteOperations
+from gateway.store.operations import UnitWriter
 from gateway.store.sqlite.store import SqliteStore
 
 GROWS = ("INSERT", "CREATE TABLE")
@@ -21,7 +21,7 @@ class FullDisk:
         self._monkeypatch = monkeypatch
         self._is_full = False
 
-    async def fill(self, store: WriteOperations, *, full: bool = True) -> None:
+    async def fill(self, store: UnitWriter, *, full: bool = True) -> None:
         """Let nothing new fit, or let there be space again."""
         if isinstance(store, SqliteStore):
             pages = 1 if full else 1 << 30  # no fewer than there are

@@ -17,6 +17,7 @@ from gateway.conversation import Author, ConversationKey, InboundMessage, order_
 from gateway.gateway import Gateway
 from gateway.history import Found, OfferCard, Page, PlatformHistory
 from gateway.missed import Gap, OpenGap
+from gateway.store.units import gaps
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, solo
@@ -182,9 +183,9 @@ class ServedRooms:
     async def caught_up(self) -> Counter[str]:
         """Wait until nothing is left to read; what was found."""
         async with asyncio.timeout(10):
-            while (await self.gateway.store.missed_counts()).unread:  # noqa: ASYNC110 (a store tells nobody)
+            while (await self.gateway.store.run(gaps.missed_counts)).unread:  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.002)
-        return Counter((await self.gateway.store.missed_counts()).found)
+        return Counter((await self.gateway.store.run(gaps.missed_counts)).found)
 
     async def heard(self) -> list[str]:
         """The texts that were taken."""

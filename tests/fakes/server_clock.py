@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.store.connection import Connection
+from gateway.store.units import adapters as adapter_units
 from tests.fakes.new_store import is_on_postgres, new_store
 
 _MOVED = """
@@ -49,7 +50,7 @@ class ServerClock:
         """Move the time of the database."""
         self.now += seconds
         if self._other:
-            await self.store.mark("test", "now", repr(self.now))
+            await self.store.run(adapter_units.mark, "test", "now", repr(self.now))
 
     async def join(self, boot: str) -> None:
         """Begin a node."""

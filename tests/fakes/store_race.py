@@ -40,7 +40,26 @@ from gateway.store.records import (
 )
 from gateway.store.rulebook import JudgedMessage, RecoveryWords, TurnClaim
 from gateway.store.turn_records import ClaimedTurn, Lease, TurnEnd, TurnUpdate
-from gateway.store.units import invariants
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import (
+    audit,
+    claims,
+    deletion,
+    expiry,
+    gaps,
+    inbox,
+    invariants,
+    joining,
+    memos,
+    outbox,
+    people,
+    queue,
+    recovery,
+    search_index,
+)
+from gateway.store.units import events as event_units
+from gateway.store.units import files as file_units
+from gateway.store.units import threads as thread_units
 from gateway.store.units.inbox import accept
 from tests.fakes.race_laws import LAWS, MOST_MEMOS
 from tests.fakes.race_rules import PEOPLE, AnyRules, Chance
@@ -99,7 +118,7 @@ class StoreRace:
     async def faults(self) -> list[object]:
         """Everything that does not hold, once all has ended."""
         found: list[object] = [*await self._store.read(invariants.broken_laws)]
-        while await self._store.index_words():
+        while await self._store.run(search_index.index_words):
             pass
         found += await self._store.read(invariants.broken_laws)
         for law, query in LAWS.items():
@@ -111,8 +130,8 @@ class StoreRace:
             found.append(("usage was lost or counted twice", tokens, self._tokens))
         for thread in {thread for thread, _ in self._events}:
             with suppress(NotFound):
-                await self._store.thread(thread)
-                stored = await self._store.events(thread, limit=100_000)
+                await self._store.run(thread_units.thread, thread)
+                stored = await self._store.run(event_units.events, thread, limit=100_000)
                 kept = {event.seq: dump_event(event) for event in stored}
                 found += [
                     ("an event was lost", thread, seq)
@@ -167,10 +186,9 @@ class StoreRace:
         )
         # Half of them as if other nodes had taken them.
         if self._random.random() < 0.5:
-            accepted = await self._store.accept(judged, lambda _: None)
+            accepted = await self._store.run(inbox.accept, judged)
         else:
-            now = self._store.clock()
-            accepted = await self._store.write(lambda connection: accept(connection, now, judged))
+            accepted = await self._store.write(lambda connection: accept(connection, judged))
         self._show(accepted.events)
         if accepted.turn is not None:
             self._show(accepted.turn.events)
@@ -214,7 +232,11 @@ class StoreRace:
 
     async def _command(self) -> None:
         (wish,) = self._random.choices([*COMMANDS], [*COMMANDS.values()])
-        threads = await self._store.threads(limit=6) if self._random.random() < 0.3 else ()
+        threads = (
+            await self._store.run(thread_units.threads, limit=6)
+            if self._random.random() < 0.3
+            else ()
+        )
         key, thread = self._random.choice(PLACES), ""
         if threads:
             chosen = self._random.choice(threads)
@@ -242,11 +264,11 @@ class StoreRace:
         if self._leases and random.random() < 0.7:
             lease = random.choice(self._leases[-5:])
         else:
-            threads = await self._store.threads(limit=8)
+            threads = await self._store.run(thread_units.threads, limit=8)
             if not threads:
                 return
             thread = random.choice(threads).id
-            claimed = await self._store.begin(thread, "boot", words=MISSING)
+            claimed = await self._store.run(claims.begin, thread, "boot", words=MISSING)
             if not isinstance(claimed, ClaimedTurn):
                 return
             self._show(claimed.events)
@@ -261,7 +283,7 @@ class StoreRace:
     async def _work(self, lease: Lease) -> None:
         match self._random.randrange(6):
             case 0:
-                joined = await self._store.join(lease)
+                joined = await self._store.run(joining.join, lease)
                 self._show(joined.events)
             case 1:
                 await self._memo(lease)
@@ -274,11 +296,17 @@ class StoreRace:
         key = {"thread": lease.thread, "team": "", "person": "p1"}[scope]
         place = MemoPlace(team="demo", scope=scope, key=key)
         number = next(self._numbers)
-        memo = await self._store.add_memo(
-            lease, place, PEOPLE[1], f"text{number % 9}", call=f"c{number}", most=MOST_MEMOS
+        memo = await self._store.run(
+            memos.add_memo,
+            lease,
+            place,
+            PEOPLE[1],
+            f"text{number % 9}",
+            call=f"c{number}",
+            most=MOST_MEMOS,
         )
         if memo and self._random.random() < 0.5:
-            await self._store.delete_memo(lease, place, "p1", memo)
+            await self._store.run(memos.delete_memo, lease, place, "p1", memo)
 
     async def _record(self, lease: Lease) -> None:
         random, number = self._random, next(self._numbers)
@@ -351,17 +379,17 @@ class StoreRace:
 
     async def _deliver(self) -> None:
         random = self._random
-        threads = await self._store.threads(limit=6)
+        threads = await self._store.run(thread_units.threads, limit=6)
         if not threads:
             return
         thread = random.choice(threads)
         seq = random.randrange(thread.last_seq + 1)
         match random.randrange(4):
             case 0:
-                await self._store.mark_delivered(thread.id, seq)
+                await self._store.run(outbox.mark_delivered, thread.id, seq)
             case 1:
-                await self._store.give_up(thread.id, seq, "gone")
-                await self._store.clear_gone(thread.id)
+                await self._store.run(outbox.give_up, thread.id, seq, "gone")
+                await self._store.run(outbox.clear_gone, thread.id)
             case _:
                 now = self._store.clock()
                 row = OutboxRow(
@@ -375,41 +403,53 @@ class StoreRace:
                     first_at=now,
                     at=now,
                 )
-                await self._store.put_part(row)
+                await self._store.run(outbox.put_part, row)
 
     async def _keep(self) -> None:
         """Work of people, adapters and housekeeping beside turns."""
         random, store = self._random, self._store
-        threads = await store.threads(limit=6)
+        threads = await store.run(thread_units.threads, limit=6)
         thread = random.choice(threads) if threads else None
         match random.randrange(9):
             case 0 if thread:
-                self._show(await store.rename_thread(thread.id, f"title{random.randrange(99)}"))
+                self._show(
+                    await store.run(
+                        thread_units.rename_thread, thread.id, f"title{random.randrange(99)}"
+                    )
+                )
             case 1 if thread:
-                await store.rate(
-                    thread.id, f"part{random.randrange(5)}", "p1", good=random.random() < 0.5
+                await store.run(
+                    people.rate,
+                    thread.id,
+                    f"part{random.randrange(5)}",
+                    "p1",
+                    good=random.random() < 0.5,
                 )
             case 2:
-                await store.mark(
-                    "x", f"name{random.randrange(3)}", "text", of=random.choice(PLACES)
+                await store.run(
+                    adapter_units.mark,
+                    "x",
+                    f"name{random.randrange(3)}",
+                    "text",
+                    of=random.choice(PLACES),
                 )
             case 3 if thread:
                 query = "SELECT id FROM inbox WHERE awaits IS NOT NULL LIMIT 1"
                 for row in await store.read(lambda connection: connection.fetch(query)):
                     arrived: list[Any] = []
-                    await store.bring(row["id"], AnyRules(), arrived.append)
+                    await store.run_then(arrived.append, file_units.bring, row["id"], AnyRules())
                     self._show([event for each in arrived if each for event in each.events])
             case 4 if thread and (waiting := await self._waiting(thread.id)):
-                taken = await store.withdraw(thread.id, random.choice(waiting))
+                taken = await store.run(queue.withdraw_here, thread.id, random.choice(waiting))
                 self._show(taken[1] if taken else ())
             case 5:
-                await store.note("race.noted")
+                await store.run(audit.note, "race.noted")
             case 6:
-                result = await store.settle_due(AnyRules(), store.clock())
+                result = await store.run(expiry.settle_due, AnyRules(), store.clock())
                 for events in result.events.values():
                     self._show(events)
             case _:
-                await store.index_words()
+                await store.run(search_index.index_words)
 
     async def _waiting(self, thread: str) -> list[int]:
         query = "SELECT id FROM inbox WHERE thread = :thread AND outcome = 'queued'"
@@ -423,23 +463,23 @@ class StoreRace:
         random, store = self._random, self._store
         match random.randrange(7):
             case 0:
-                threads = await store.threads(limit=6)
+                threads = await store.run(thread_units.threads, limit=6)
                 if threads and random.random() < 0.4:
-                    await store.delete_thread(random.choice(threads).id)
+                    await store.run(deletion.delete_thread, random.choice(threads).id)
             case 1:
-                await store.expire(store.clock() - 3_000, share=0.2, next_at=1.0)
+                await store.run(deletion.expire, store.clock() - 3_000, share=0.2, next_at=1.0)
             case 2 if random.random() < 0.1:
-                await store.delete_person(random.choice(PEOPLE).id)
+                await store.run(deletion.delete_person, random.choice(PEOPLE).id)
             case 3:
-                await store.drop_audit(store.clock() - 5_000)
+                await store.run(audit.drop_audit, store.clock() - 5_000)
             case 4:
                 words = RecoveryWords(interrupted="again", parked="parked", reason="too often")
-                await store.recover("boot", words)
+                await store.run(recovery.recover, "boot", words)
             case 5:
                 place = replace(random.choice(PLACES), root="")
                 gap = Gap(place=place, since=1.0, until=store.clock())
-                await store.add_gaps("x", [gap], {"seen": "1"})
+                await store.run(gaps.add_gaps, "x", [gap], {"seen": "1"})
             case _:
-                for each in await store.open_gaps("x", "w", threads=False, limit=2):
+                for each in await store.run(gaps.open_gaps, "x", "w", threads=False, limit=2):
                     cursor = random.choice([None, "c"])
-                    await store.finish_page(ReadPage(gap=each, cursor=cursor, newest=2.0))
+                    await store.run(gaps.finish_page, ReadPage(gap=each, cursor=cursor, newest=2.0))

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine
+import importlib
+import pkgutil
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
+from gateway.store import units
 from gateway.store.connection import Connection, Unit
+from gateway.store.operations import OPERATIONS, Operation
 from gateway.store.sqlite.writer import SqliteConnection
 from tests.fakes.new_store import new_store
 
 if TYPE_CHECKING:
     from typing import Self
 
-    # The driver that is mixed in derives from the same operations.
-    from gateway.store.sqlite.store import SqliteStore as WriteOperations
+    # The driver that is mixed in derives from the same class.
+    from gateway.store.sqlite.store import SqliteStore as UnitWriter
 else:
-    from gateway.store.operations import WriteOperations
+    from gateway.store.operations import UnitWriter
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Connection)
 
 
 @runtime_checkable
@@ -56,8 +61,8 @@ class UnitStore(Protocol):
         ...
 
 
-class ChangedStore(WriteOperations):
-    """Base of a store with changed operations, which call those of `super()`."""
+class ChangedStore(UnitWriter):
+    """Base of a store with changed operations."""
 
     @classmethod
     def of(cls, folder: Path, **options: Any) -> Self:
@@ -66,9 +71,44 @@ class ChangedStore(WriteOperations):
         store.__class__ = type(cls.__name__, (cls, type(store)), {})
         return cast("Self", store)
 
-    async def write_in_group(self, unit: Callable[[Any], T], then: Callable[[T], None]) -> T:
+    async def around(self, name: str, args: tuple[Any, ...], go: Callable[[], Awaitable[T]]) -> T:
+        """Run the operation of this name by `go`, or do something else."""
+        return await go()
+
+    async def _run(
+        self,
+        operation: Operation,
+        then: Callable[[T], None] | None,
+        unit: Callable[[Any], T],
+        args: tuple[Any, ...],
+    ) -> T:
+        run = super()._run
+        return await self.around(unit.__qualname__, args, lambda: run(operation, then, unit, args))
+
+    async def write_in_group(self, unit: Callable[[Any], T], then: Callable[[T], None] | None) -> T:
         """Run a unit as `write` does, which may be changed."""
         return await self.write(unit, then)
+
+
+class NamedOperations:
+    """Base of a fake store whose methods are called as the operations."""
+
+    async def run(self, unit: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call the method of the operation's name."""
+        return await getattr(self, unit.__name__)(*args, **kwargs)
+
+
+def at(connection: C, now: float) -> C:
+    """The connection at this time."""
+    connection.now = now
+    return connection
+
+
+def all_operations() -> Mapping[Callable[..., Any], Operation]:
+    """The table of operations, with those of all units."""
+    for module in pkgutil.iter_modules(units.__path__, f"{units.__name__}."):
+        importlib.import_module(module.name)
+    return OPERATIONS
 
 
 def rows_in(folder: Path, query: str, **parameters: Any) -> list[tuple[Any, ...]]:

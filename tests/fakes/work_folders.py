@@ -23,6 +23,7 @@ from gateway.store.postgres.store import PostgresStore
 from gateway.store.records import Checkpoint
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.turn_records import ClaimedTurn, Lease, TurnUpdate
+from gateway.store.units import claims, inbox
 
 EVERYBODY = Access(
     routes=[Route.model_validate({"adapter": "x", "channels": ["*"], "users": ["members"]})]
@@ -47,12 +48,12 @@ async def begun(store: PostgresStore, thread: str, *files: Attachment) -> Lease:
         new=NewThread(id=thread, team="demo", definition=""),
         kind="message",
     )
-    await store.accept(judged, lambda _: None)
+    await store.run(inbox.accept, judged)
     return await claimed(store, thread)
 
 
 async def claimed(store: PostgresStore, thread: str) -> Lease:
-    work = await store.begin(thread, "boot", words=MISSING)
+    work = await store.run(claims.begin, thread, "boot", words=MISSING)
     assert isinstance(work, ClaimedTurn)
     return work.lease
 

@@ -18,6 +18,7 @@ from gateway.config.problems import ConfigError
 from gateway.config.routes import Route
 from gateway.conversation import Author, AuthorKind, ConversationKey, InboundMessage
 from gateway.gateway import Gateway
+from gateway.store.units import counts
 from tests.adapters.discord.serving import (
     bot_messages,
     config_of,
@@ -112,7 +113,7 @@ async def test_nobody_of_a_strangers_server_is_heard_there_or_in_private(
         await discord.until(lambda: asked.thread and bot_messages(discord, asked.thread))
         await wait_accepted(gateway, 3)  # Alice's question, and two refusals
         await wait_delivered(gateway)
-        assert (await gateway.store.counts()).inbox["refused"] == 2
+        assert (await gateway.store.run(counts.counts)).inbox["refused"] == 2
         assert bot_messages(discord, thread_of(asked))
         assert refused.response is not None
         assert "may not write" in refused.response.content

@@ -32,9 +32,10 @@ class PostgresConnection:
     then, or at the end of the transaction.
     """
 
-    __slots__ = ("_locked", "pipeline")
+    __slots__ = ("_locked", "now", "pipeline")
 
-    def __init__(self, raw: Raw) -> None:
+    def __init__(self, raw: Raw, now: float = 0.0) -> None:
+        self.now = now
         self.pipeline = Pipeline(raw)
         self._locked = set[str]()
 

@@ -23,7 +23,8 @@ OF_ALL = (GatewayClosed, StoreTaken, StoreUnreachable)
 
 class _Waiting(NamedTuple):
     unit: Callable[[PostgresConnection], Any]
-    then: Callable[[Any], None]
+    then: Callable[[Any], None] | None
+    now: float
     until: float
     future: asyncio.Future[Any]
     alone: bool = False
@@ -43,10 +44,15 @@ class Group:
         self._waiting: deque[_Waiting] = deque()
         self._busy = False
 
-    async def write(self, unit: Callable[[PostgresConnection], T], then: Callable[[T], None]) -> T:
-        """Run the unit; its result once it is committed."""
+    async def write(
+        self,
+        unit: Callable[[PostgresConnection], T],
+        then: Callable[[T], None] | None,
+        now: float,
+    ) -> T:
+        """Run the unit, asked for at this time; its result once it is committed."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(unit, then, monotonic() + self._patience, future))
+        self._waiting.append(_Waiting(unit, then, now, monotonic() + self._patience, future))
         if not self._busy:
             self._go_on()
         return await future
@@ -58,12 +64,18 @@ class Group:
         taken = [self._waiting.popleft()]
         while not taken[0].alone and self._waiting and len(taken) < GROUP:
             taken.append(self._waiting.popleft())
-        units = [each.unit for each in taken]
+        units = [(each.now, each.unit) for each in taken]
+
+        def all_of(connection: PostgresConnection) -> list[Any]:
+            results: list[Any] = []
+            for now, unit in units:
+                connection.now = now
+                results.append(unit(connection))
+            return results
+
         patience = max(0.0, taken[0].until - monotonic())
         try:
-            running = self._running.write(
-                lambda connection: [unit(connection) for unit in units], patience=patience
-            )
+            running = self._running.write(all_of, taken[0].now, patience=patience)
         except GatewayClosed as error:
             self._refuse([*taken, *self._waiting], error)
             return
@@ -80,7 +92,8 @@ class Group:
         error = GatewayClosed() if done.cancelled() else done.exception()
         if error is None:
             for each, result in zip(taken, done.result(), strict=True):
-                each.then(result)  # also if its caller has left
+                if each.then is not None:
+                    each.then(result)  # also if its caller has left
                 if not each.future.done():
                     each.future.set_result(result)
         elif len(taken) > 1 and not (is_gone(error) or isinstance(error, OF_ALL)):

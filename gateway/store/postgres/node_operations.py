@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from gateway.errors import works_later
 from gateway.store.jobs import FoundJob, FoundWork, JobSearch, LaneJob
-from gateway.store.nodes import Healed, NodeRow
-from gateway.store.operations import WriteOperations
+from gateway.store.nodes import Healed
+from gateway.store.operations import UnitWriter
 from gateway.store.postgres import jobs
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import OF_SCHEMA
@@ -48,7 +48,7 @@ _TAKES = "SELECT takes_lanes(:boot) AS takes"
 _ONE_HEALS = f"SELECT pg_try_advisory_xact_lock(hashtextextended('parley healing', {OF_SCHEMA}))"
 
 
-class NodeOperations(WriteOperations):
+class NodeOperations(UnitWriter):
     """The part of a store that several nodes share."""
 
     @abstractmethod
@@ -63,11 +63,7 @@ class NodeOperations(WriteOperations):
         *,
         alone: bool = False,
     ) -> T:
-        """Run a unit as one transaction; see WriteOperations."""
-
-    async def nodes(self) -> list[NodeRow]:
-        """The nodes, the oldest first."""
-        return await self.read(node_units.nodes)
+        """Run a unit as one transaction; see UnitWriter."""
 
     async def hold(self, name: str, boot: str) -> bool:
         """Take a lease, unless another node that lives has it."""
@@ -76,19 +72,15 @@ class NodeOperations(WriteOperations):
             return holder == boot  # who asks again and again writes nothing
         return await self.write(lambda connection: node_units.hold(connection, name, boot))
 
-    async def release(self, name: str, boot: str) -> None:
-        """Give a lease back."""
-        await self.write(lambda connection: node_units.release(connection, name, boot))
-
     async def take(self, search: JobSearch) -> FoundWork | None:
         """Take a thread that waits for a node; None if none does.
 
         It has no turn where more may be looked at, nor where one can't be begun.
         """
-        now, fetched = self.clock(), deque[FoundJob](maxlen=1)
+        fetched = deque[FoundJob](maxlen=1)
         try:
             return await self.write(
-                lambda connection: take_work(connection, now, search, fetched.append)
+                lambda connection: take_work(connection, search, fetched.append)
             )
         except Exception as error:
             if works_later(error) or not fetched:
@@ -107,9 +99,10 @@ class NodeOperations(WriteOperations):
 
     async def due_threads(self, queues: Sequence[str]) -> Sequence[str]:
         """Some threads that have waited, and were not told so."""
-        before = self.clock() - TOLD_AFTER
         return await self.read(
-            lambda connection: jobs.due_threads(connection.pipeline, queues, before)
+            lambda connection: jobs.due_threads(
+                connection.pipeline, queues, connection.now - TOLD_AFTER
+            )
         )
 
     async def defer(self, job: LaneJob) -> None:
@@ -138,7 +131,6 @@ class NodeOperations(WriteOperations):
 
         Nobody else writes meanwhile: what takes longer with more lanes is done before and after.
         """
-        now = self.clock()
 
         def free(connection: PostgresConnection) -> None:
             for boot in dead:
@@ -149,7 +141,7 @@ class NodeOperations(WriteOperations):
             for boot in dead:
                 found = connection.pipeline.rows(connection.pipeline.send(_BURY, [boot]), tuple)
                 names += [row[0] for row in found]
-            recovery.resume_lost(connection, now, words)
+            recovery.resume_lost(connection, words)
             return names
 
         def put_back(connection: PostgresConnection) -> None:
@@ -171,19 +163,17 @@ class NodeOperations(WriteOperations):
         a job.
         """
 
-        now = self.clock()
-
         def unit(connection: PostgresConnection) -> Healed:
             adopted = lanes.adopt(connection, boot, platforms)
             if is_the_one := all_work and connection.fetch(_ONE_HEALS)[0][0]:
-                lanes.free_lost_lanes(connection, now - LEFT)
+                lanes.free_lost_lanes(connection, connection.now - LEFT)
                 lanes.defer_lost(connection)
             jobs.spread(connection.pipeline, boot if full else "")
             if is_the_one:
                 jobs.age_jobs(connection.pipeline)
             return Healed(
                 adopted=tuple(adopted),
-                untold=lanes.untold_of(connection, boot, now - RECENT),
+                untold=lanes.untold_of(connection, boot, connection.now - RECENT),
                 turns=lanes.turns_of(connection, boot),
                 takes_lanes=connection.fetch(_TAKES, {"boot": boot})[0]["takes"],
             )
@@ -208,7 +198,3 @@ class NodeOperations(WriteOperations):
             lanes.defer_lost(connection)
 
         await self.write(unit)
-
-    async def running_elsewhere(self, boot: str) -> frozenset[str]:
-        """Threads whose turns run on other nodes."""
-        return await self.read(lambda connection: lanes.running_elsewhere(connection, boot))

@@ -82,7 +82,6 @@ class ReloadOperations(NodeOperations):
         That is with the last vote, or after so many seconds. No node joins meanwhile: those that
         live have all agreed if it goes.
         """
-        now = self.clock()
 
         def unit(connection: PostgresConnection) -> Reload | None:
             connection.execute(_VOTE, {"id": reload, "boot": boot, "refusal": refusal})
@@ -99,7 +98,7 @@ class ReloadOperations(NodeOperations):
             if state == "go":
                 connection.execute(_TAKE_UP, {"digest": found.digest})
                 told = {"object": found.source, "outcome": found.changes}
-                audit.note(connection, now, "config.reloaded", **told)
+                audit.note(connection, "config.reloaded", **told)
             return _found(connection, reload)
 
         return await self.write(unit, alone=True)

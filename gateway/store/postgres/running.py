@@ -57,18 +57,22 @@ class Running:
     def write(
         self,
         unit: Callable[[PostgresConnection], T],
+        now: float,
         *,
         alone: bool = False,
         patience: float | None = None,
     ) -> asyncio.Future[T]:
-        """Run a unit as one transaction, also if nobody waits."""
-        work = Work(self._patience.unit if patience is None else patience)
+        """Run a unit, asked for `now`, as one transaction.
+
+        It goes on if nobody waits.
+        """
+        work = Work(self._patience.unit if patience is None else patience, now)
         write = self.transactions.write
         return self._submit(work, lambda: write(unit, work, alone=alone))
 
-    def read(self, unit: Callable[[PostgresConnection], T]) -> asyncio.Future[T]:
+    def read(self, unit: Callable[[PostgresConnection], T], now: float) -> asyncio.Future[T]:
         """Run a unit that only reads."""
-        work, read = Work(self._patience.unit), self.transactions.read
+        work, read = Work(self._patience.unit, now), self.transactions.read
         return self._submit(work, lambda: read(unit, work))
 
     def _submit(self, work: Work, job: Callable[[], T]) -> asyncio.Future[T]:

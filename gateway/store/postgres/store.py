@@ -3,7 +3,7 @@
 store = PostgresStore(Database(url="postgresql://..."), folder)
 async with store.own():       # be one of its nodes
     ...
-await store.threads()         # reading needs no ownership
+await store.run(thread_units.threads)         # reading needs no ownership
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, file_errors, try_files
 from gateway.store.nodes import Node
-from gateway.store.operations import ReadOperations
+from gateway.store.operations import UnitReader
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import translate
@@ -59,7 +59,7 @@ PROBE = 3.0
 """Seconds for which a probe waits for the database."""
 
 
-class PostgresReader(ReadOperations):
+class PostgresReader(UnitReader):
     """A SessionReader of the store in a database.
 
     Who does not own the store opens a connection for each unit.
@@ -94,12 +94,13 @@ class PostgresReader(ReadOperations):
     async def read(self, unit: Callable[[PostgresConnection], T]) -> T:
         """Run a unit that only reads. Raises StoreError."""
         if self._running is not None:
-            return await self._translated(asyncio.shield(self._running.read(unit)))
+            reading = self._running.read(unit, self.clock())
+            return await self._translated(asyncio.shield(reading))
         return await self._translated(self._read_alone(unit))
 
     async def _read_alone(self, unit: Callable[[PostgresConnection], T]) -> T:
         """As somebody who does not own the store."""
-        work = Work(self._database.patience.unit)
+        work = Work(self._database.patience.unit, self.clock())
         loop = asyncio.get_running_loop()
         late = loop.call_later(self._database.patience.silence, work.interrupt)
         try:
@@ -110,7 +111,7 @@ class PostgresReader(ReadOperations):
 
     def _read(self, unit: Callable[[PostgresConnection], T], work: Work) -> T:
         with closing(connect(self._database)) as raw:
-            connection = PostgresConnection(raw)
+            connection = PostgresConnection(raw, work.now)
             work.holds(connection)
             try:
                 raw.execute("SET default_transaction_read_only = on")
@@ -234,8 +235,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
                 self._running.transactions.observe = self._observe
             self._group = Group(self._running, self._database.patience.unit)
             try:
-                now = self.clock()
-                await self.write(lambda connection: _note_restore(connection, now), alone=True)
+                await self.write(_note_restore, alone=True)
                 await self._sweep()
                 yield
             finally:
@@ -265,12 +265,12 @@ class PostgresStore(PostgresReader, ReloadOperations):
         *,
         alone: bool = False,
     ) -> T:
-        """Run a unit of work as one transaction; see WriteOperations."""
+        """Run a unit of work as one transaction; see UnitWriter."""
         while self._left:  # what their callers write now comes behind them
             await asyncio.wait([*self._left])
         if self._running is None:
             raise GatewayClosed
-        running = self._running.write(unit, alone=alone)
+        running = self._running.write(unit, self.clock(), alone=alone)
         if then is not None:
             running.add_done_callback(lambda done: _hand_on(done, then))
         try:
@@ -281,11 +281,12 @@ class PostgresStore(PostgresReader, ReloadOperations):
                 running.add_done_callback(self._left.discard)
             raise
 
-    async def write_in_group(self, unit: Unit[T], then: Callable[[T], None]) -> T:
+    async def write_in_group(self, unit: Unit[T], then: Callable[[T], None] | None) -> T:
         """Run a unit in a transaction that it may share with others."""
         if self._group is None:
             raise GatewayClosed
-        return await self._last.watch(unit, self._translated(self._group.write(unit, then)))
+        work = self._group.write(unit, then, self.clock())
+        return await self._last.watch(unit, self._translated(work))
 
     def watch_commits(self, observe: Callable[[float], None]) -> None:
         """Call `observe` with the seconds of each transaction, once this is owned."""
@@ -296,10 +297,9 @@ class PostgresStore(PostgresReader, ReloadOperations):
 
         Raises LeaseLost.
         """
-        now = self.clock()
 
         def unit(connection: Connection) -> StoredUpdate:
-            return turns.record(connection, now, lease, record)
+            return turns.record(connection, lease, record)
 
         if not self._work.may_have_changed(lease.thread, record):
             return await self.write(unit)
@@ -330,7 +330,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
         async def soon(unit: Unit[None]) -> None:
             if self._running is None:
                 raise GatewayClosed
-            await self._translated(self._running.write(unit, patience=PROBE))
+            await self._translated(self._running.write(unit, self.clock(), patience=PROBE))
 
         await self._last.probe(soon, _rewrite_owner)
 
@@ -349,10 +349,10 @@ def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:
         then(done.result())
 
 
-def _note_restore(connection: PostgresConnection, now: float) -> None:
+def _note_restore(connection: PostgresConnection) -> None:
     """Note a loss if the database was restored, and sign it."""
     [[original]] = connection.fetch(f"SELECT {IS_ORIGINAL} AS original")
-    note_restore(connection, now, restored=original is False)
+    note_restore(connection, restored=original is False)
     if not original:
         connection.execute(SIGN)
 

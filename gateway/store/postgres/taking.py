@@ -33,7 +33,6 @@ _CONCERNED = "SELECT :person UNION SELECT id FROM threads WHERE id = :thread"
 
 def take_work(
     connection: PostgresConnection,
-    now: float,
     search: JobSearch,
     fetched: Callable[[FoundJob], object],
 ) -> FoundWork | None:
@@ -49,14 +48,13 @@ def take_work(
                 connection.execute(UNSYNCED)
             return FoundWork(job=LaneJob(thread=""), held=tuple(held)) if held else None
         fetched(found)
-        if (turn := _claim(connection, now, found, search, held)) is not None:
+        if (turn := _claim(connection, found, search, held)) is not None:
             return FoundWork(job=found.job, turn=turn, held=tuple(held))
     return FoundWork(job=LaneJob(thread=""), held=tuple(held))
 
 
 def _claim(
     connection: PostgresConnection,
-    now: float,
     found: FoundJob,
     search: JobSearch,
     held: list[SessionEvent],
@@ -66,15 +64,14 @@ def _claim(
     Without one the job is put back, or finished; `held` gets what its thread was told.
     """
     pipeline, job = connection.pipeline, found.job
-    if (limited := _hold(connection, now, job, search)) is not None:
+    if (limited := _hold(connection, job, search)) is not None:
         hold, pause = limited
         jobs.put_back(pipeline, found.number, pause)
-        if now - holds.waits_since(connection, job.thread) >= TOLD_AFTER:
-            held += holds.tell_hold(connection, now, job.thread, hold)
+        if connection.now - holds.waits_since(connection, job.thread) >= TOLD_AFTER:
+            held += holds.tell_hold(connection, job.thread, hold)
         return None
     match claims.begin(
         connection,
-        now,
         job.thread,
         search.boot,
         words=search.words,
@@ -96,7 +93,7 @@ def _claim(
 
 
 def _hold(
-    connection: PostgresConnection, now: float, job: LaneJob, search: JobSearch
+    connection: PostgresConnection, job: LaneJob, search: JobSearch
 ) -> tuple[Hold, float] | None:
     """A limit that permits no turn, and seconds until the next look."""
     if search.group_limits:
@@ -108,11 +105,11 @@ def _hold(
     if (limits := job.limits) is None:
         return None
     connection.lock_found(_CONCERNED, {"person": job.person, "thread": job.thread})
-    load = lanes.load_of(connection, job.person, now, limits.turns)
+    load = lanes.load_of(connection, job.person, limits.turns)
     if lanes.has_room(limits, load):
         return None
     pause = max(FULL_DELAY, load.waiting * EACH_DELAY)
     if load.running >= limits.parallel:
         return Hold(limit="person_parallel_turns", most=limits.parallel), pause
-    begins_at = lanes.begins_at(connection, job.person, job.thread, now, limits.turns)
-    return Hold(limit="person_turns", most=limits.turns, seconds=begins_at - now), pause
+    begins_at = lanes.begins_at(connection, job.person, job.thread, limits.turns)
+    return Hold(limit="person_turns", most=limits.turns, seconds=begins_at - connection.now), pause

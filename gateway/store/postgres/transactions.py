@@ -73,7 +73,9 @@ class _OutcomeUnknown(Exception):
 class Work:
     """A unit on its way, and the connection on which it waits."""
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float, now: float = 0.0) -> None:
+        self.now = now
+        """The time at which it was asked for."""
         self.until = monotonic() + patience
         self.begun = False
         self.connection: PostgresConnection | None = None
@@ -161,7 +163,7 @@ class Transactions:
             raise StoreUnreachable("The store is too busy: nothing was done within the time.")
         work.begun = True
         raw = self._pool.getconn(min(self._wait, max(0.1, work.until - monotonic())))
-        connection = PostgresConnection(raw)
+        connection = PostgresConnection(raw, work.now)
         work.holds(connection)
         try:
             return attempt(connection)

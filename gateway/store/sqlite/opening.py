@@ -70,7 +70,7 @@ def open_to_write(
     raw = connect_to_write(path)
     try:
         raw.execute("BEGIN IMMEDIATE")
-        commits = _settle(SqliteConnection(raw), noted, clock())
+        commits = _settle(SqliteConnection(raw, clock()), noted)
         raw.execute("COMMIT")
         count.begin(commits)
     except BaseException:
@@ -79,7 +79,7 @@ def open_to_write(
     return raw
 
 
-def _settle(connection: Connection, noted: CommitNote | None, now: float) -> int:
+def _settle(connection: Connection, noted: CommitNote | None) -> int:
     """Compare the database with the note; the number to count from."""
     (row,) = connection.fetch("SELECT n, at FROM commits")
     found: int = row["n"]
@@ -88,6 +88,6 @@ def _settle(connection: Connection, noted: CommitNote | None, now: float) -> int
     missing = max(0, known - found)
     cause: LossCause = "damaged" if replaced is None else "restored"
     if missing or replaced is not None:
-        add_loss(connection, now, cause, since=row["at"], commits=missing)
+        add_loss(connection, cause, since=row["at"], commits=missing)
         connection.execute("UPDATE commits SET n = :n", {"n": found + missing})
     return found + missing

@@ -3,7 +3,7 @@
 store = SqliteStore(folder)
 async with store.own():       # the one process that writes
     ...
-await store.threads()         # reading needs no ownership
+await store.run(thread_units.threads)         # reading needs no ownership
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gateway.store.formats import BASE, migrations
 from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, file_errors, try_files
 from gateway.store.nodes import Node
-from gateway.store.operations import ReadOperations, WriteOperations
+from gateway.store.operations import UnitReader, UnitWriter
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.backup import write_backup
 from gateway.store.sqlite.commit_count import CommitCount, read_note
@@ -51,6 +51,8 @@ from gateway.store.sqlite.repair import Repaired, repair
 from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, stage
 from gateway.store.sqlite.stand_ins import stand_in
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
+from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
+from gateway.store.units import turns
 from gateway.store.units.threads import thread_ids
 
 LOG = logging.getLogger("gateway.store")
@@ -90,20 +92,20 @@ class Readers:
         # Its threads do not hold a process that ends without `close`.
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="parley-reader")
 
-    async def read(self, unit: Unit[T]) -> T:
+    async def read(self, unit: Unit[T], now: float) -> T:
         """Result of the unit.
 
         A caller that is cancelled leaves; the unit runs to its end.
         """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._run, unit)
+        return await loop.run_in_executor(self._threads, self._run, unit, now)
 
-    def _run(self, unit: Unit[T]) -> T:
+    def _run(self, unit: Unit[T], now: float) -> T:
         try:
             connection = self._idle.pop()
         except IndexError:
             connection = SqliteConnection(connect_to_read(self._path))
-        kept = False
+        connection.now, kept = now, False
         try:
             result = unit(connection)
             kept = not self._closed
@@ -122,7 +124,7 @@ class Readers:
             self._idle.pop().raw.close()
 
 
-class SqliteReader(ReadOperations):
+class SqliteReader(UnitReader):
     """A SessionReader of the store in `folder`.
 
     Who does not own the store opens a connection for each unit: no reader stays in the way of a
@@ -155,7 +157,7 @@ class SqliteReader(ReadOperations):
         """Run a unit that only reads. Raises StoreError."""
         path = self.path
         if self._readers is not None:
-            return await _translated(self._readers.read(unit), path)
+            return await _translated(self._readers.read(unit, self.clock()), path)
         return await _translated(asyncio.to_thread(self._read, path, unit), path)
 
     def _read(self, path: Path, unit: Unit[T]) -> T:
@@ -168,13 +170,13 @@ class SqliteReader(ReadOperations):
                 if version:
                     if version < newest:
                         stand_in(raw)
-                    return unit(SqliteConnection(raw))
+                    return unit(SqliteConnection(raw, self.clock()))
         if noted is not None and noted.commits:
             raise gone(path, noted.commits)
         return unit(NoConnection())
 
 
-class SqliteStore(SqliteReader, WriteOperations):
+class SqliteStore(SqliteReader, UnitWriter):
     """A SessionStore in `folder`, which is made when it is first owned."""
 
     _writer: Writer | None = None
@@ -272,7 +274,11 @@ class SqliteStore(SqliteReader, WriteOperations):
         """
         if self._writer is None:
             raise GatewayClosed
-        return await self._last.watch(unit, self._writer.write(unit, then))
+        return await self._last.watch(unit, self._writer.write(unit, then, self.clock()))
+
+    async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
+        """Add to a turn. Raises LeaseLost."""
+        return await self.write(lambda connection: turns.record(connection, lease, record))
 
     def watch_commits(self, observe: Callable[[float], None]) -> None:
         """Call `observe` with the seconds of each transaction, once this is owned."""

@@ -41,10 +41,11 @@ T = TypeVar("T")
 class SqliteConnection:
     """A Connection; `raw` is for what only SQLite can do."""
 
-    __slots__ = ("raw",)
+    __slots__ = ("now", "raw")
 
-    def __init__(self, raw: sqlite3.Connection) -> None:
+    def __init__(self, raw: sqlite3.Connection, now: float = 0.0) -> None:
         self.raw = raw
+        self.now = now
 
     def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> None:
         """Carry out a statement."""
@@ -127,6 +128,7 @@ SqliteUnit: TypeAlias = Callable[[SqliteConnection], T]
 
 class _Job(NamedTuple):
     unit: SqliteUnit[Any]
+    now: float
     future: asyncio.Future[Any]
     then: Callable[[Any], None] | None
     alone: bool = False
@@ -169,8 +171,10 @@ class Writer:
         self._thread.start()
         await self._opened
 
-    async def write(self, unit: SqliteUnit[T], then: Callable[[T], None] | None = None) -> T:
-        """Run `unit`; its result once it is committed.
+    async def write(
+        self, unit: SqliteUnit[T], then: Callable[[T], None] | None = None, now: float = 0.0
+    ) -> T:
+        """Run `unit`, asked for `now`; its result once committed.
 
         An exception of its own undoes the unit alone.
 
@@ -180,7 +184,7 @@ class Writer:
         if self._ended is None or self._ended.done():
             raise GatewayClosed
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._jobs.put(_Job(unit, future, then))
+        self._jobs.put(_Job(unit, now, future, then))
         return await future
 
     async def empty_log(self) -> bool:
@@ -191,7 +195,7 @@ class Writer:
         if self._ended is None or self._ended.done():
             raise GatewayClosed
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._jobs.put(_Job(_checkpoint, future, None, alone=True))
+        self._jobs.put(_Job(_checkpoint, 0.0, future, None, alone=True))
         return await future
 
     async def close(self, timeout: float = 3.0) -> None:  # noqa: ASYNC109 (the caller has no scope to give at exit)
@@ -264,7 +268,7 @@ class Writer:
                 connection.execute("BEGIN IMMEDIATE")
             while left:
                 job = left.pop(0)
-                answers.append((job, *_savepoint(connection, job.unit)))
+                answers.append((job, *_savepoint(connection, job)))
                 if not connection.raw.in_transaction:
                     # SQLite gave up the whole transaction (disk full, I/O error).
                     raise answers[-1][2] or _ended_early()  # noqa: TRY301
@@ -329,20 +333,23 @@ def _all(connection: SqliteConnection, jobs: list[_Job]) -> list[Any] | None:
 
     A savepoint around each would cost as much as many a job: it is set only once one has failed.
     """
+    results: list[Any] = []
     try:
-        return [job.unit(connection) for job in jobs]
+        for job in jobs:
+            connection.now = job.now
+            results.append(job.unit(connection))
     except BaseException:  # it fails again, on its own, and is answered then
         if connection.raw.in_transaction:
             connection.execute("ROLLBACK")
         return None
+    return results
 
 
-def _savepoint(
-    connection: SqliteConnection, unit: SqliteUnit[T]
-) -> tuple[T | None, BaseException | None]:
+def _savepoint(connection: SqliteConnection, job: _Job) -> tuple[Any, BaseException | None]:
     connection.execute("SAVEPOINT unit")
+    connection.now = job.now
     try:
-        result = unit(connection)
+        result = job.unit(connection)
     except BaseException as error:
         if connection.raw.in_transaction:
             connection.execute("ROLLBACK TO unit")

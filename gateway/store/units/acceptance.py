@@ -51,7 +51,6 @@ class Acceptance:
         connection: Connection,
         judged: JudgedMessage,
         situation: Situation,
-        now: float,
         taken: Collection[str] = (),
     ) -> None:
         self.connection = connection
@@ -61,7 +60,6 @@ class Acceptance:
         self.decision = self.rulebook.decide(situation)
         self.new = judged.new
         self.kind = judged.kind
-        self.now = now
         self.taken = taken
         """Keys of the message that belong to others."""
 
@@ -73,9 +71,7 @@ class Acceptance:
         message, thread = self.message, self.met.thread
         title = "" if thread and thread.title else _title(message.title or message.text)
         if thread is None:
-            thread = create_thread(
-                self.connection, self.now, self.new, key=message.key, title=title, by=""
-            )
+            thread = create_thread(self.connection, self.new, key=message.key, title=title, by="")
         elif title:
             self.connection.execute(
                 "UPDATE threads SET title = :title WHERE id = :thread",
@@ -99,7 +95,7 @@ class Acceptance:
             told.append(MessageQueued(thread=thread.id, message=text))
         if decision.notice:
             told.append(Notice(thread=thread.id, text=decision.notice))
-        events = add_events(self.connection, thread.id, told, self.now, after=thread.last_seq)
+        events = add_events(self.connection, thread.id, told, after=thread.last_seq)
         stop = ""
         if decision.mode == "interrupt":
             stop = self.request_stop(thread.id, SUPERSEDED)
@@ -147,7 +143,7 @@ class Acceptance:
             "person": self.message.author.id,
             "place": str(self.message.key),
         }
-        note(self.connection, self.now, what, **(by | columns))
+        note(self.connection, what, **(by | columns))
 
     def accepted(
         self,
@@ -219,7 +215,7 @@ class Acceptance:
                 "untrusted": kept and outcome != "command" and is_untrusted(message),
                 "edits": edits,
                 "missed": int(message.missed),
-                "received_at": self.now,
+                "received_at": self.connection.now,
             },
         )
         for key in dict.fromkeys(message.dedupe):
@@ -230,7 +226,7 @@ class Acceptance:
             if message.attachments or message.missing:
                 attach(self.connection, inbox, message.attachments, message.missing)
             if message.awaited:
-                expect(self.connection, inbox, message.awaited, self.now)
+                expect(self.connection, inbox, message.awaited)
         return inbox
 
 

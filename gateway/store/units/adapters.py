@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
+from gateway.store.operations import reads, writes
 from gateway.store.records import EncryptedToken
 from gateway.store.units.audit import note
 from gateway.store.value_rows import Table, insert, rows_as
@@ -13,6 +14,7 @@ from gateway.store.value_rows import Table, insert, rows_as
 TOKENS = Table("tokens", EncryptedToken, key=["name"], columns={"key": "key_id"})
 
 
+@writes
 def mark(
     connection: Connection,
     platform: str,
@@ -37,6 +39,7 @@ def mark(
     )
 
 
+@reads
 def marks(connection: Connection, platform: str, name: str = "") -> Mapping[str, str]:
     """The texts that an adapter keeps, or that of `name`."""
     rows = connection.fetch(
@@ -47,22 +50,25 @@ def marks(connection: Connection, platform: str, name: str = "") -> Mapping[str,
     return {row["name"]: row["value"] for row in rows}
 
 
+@reads
 def tokens(connection: Connection) -> list[EncryptedToken]:
     """All tokens, by their names."""
     rows = connection.fetch("SELECT name, key_id, value FROM tokens ORDER BY name")
     return [*map(rows_as(EncryptedToken, key="key_id"), rows)]
 
 
-def put_tokens(connection: Connection, now: float, tokens: Collection[EncryptedToken]) -> None:
+@writes
+def put_tokens(connection: Connection, tokens: Collection[EncryptedToken]) -> None:
     """Keep these tokens, instead of earlier ones of their names."""
     for each in tokens:
-        insert(connection, TOKENS, each, updated_at=now)
-        note(connection, now, "token.stored", person="", object=each.name, outcome=each.key)
+        insert(connection, TOKENS, each, updated_at=connection.now)
+        note(connection, "token.stored", person="", object=each.name, outcome=each.key)
 
 
-def delete_token(connection: Connection, now: float, name: str) -> bool:
+@writes
+def delete_token(connection: Connection, name: str) -> bool:
     """Forget a token; False if there was none."""
     found = connection.change("DELETE FROM tokens WHERE name = :name", {"name": name}) > 0
     if found:
-        note(connection, now, "token.deleted", person="", object=name)
+        note(connection, "token.deleted", person="", object=name)
     return found

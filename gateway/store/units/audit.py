@@ -12,6 +12,7 @@ from typing import Any
 
 from gateway.conversation import LOCAL_OPERATOR
 from gateway.store.connection import Connection
+from gateway.store.operations import reads, writes
 from gateway.store.records import AuditRow, CallRow, LossCause
 from gateway.store.turn_records import Lease
 from gateway.store.value_rows import rows_as
@@ -63,13 +64,14 @@ TELLS_OF_GONE = (
 FORGET_GONE = f"{_FORGET} {TELLS_OF_GONE}"
 
 
-def note(connection: Connection, now: float, what: str, **columns: str | int) -> None:
+@writes
+def note(connection: Connection, what: str, **columns: str | int) -> None:
     """Add a row: the operator's, unless `person` says whose ("": the gateway's)."""
-    connection.execute(_NOTE, {**_COLUMNS, **columns, "now": now, "what": what})
+    connection.execute(_NOTE, {**_COLUMNS, **columns, "now": connection.now, "what": what})
 
 
 def note_call(
-    connection: Connection, now: float, lease: Lease, call: CallRow, *, person: str, shown: int
+    connection: Connection, lease: Lease, call: CallRow, *, person: str, shown: int
 ) -> None:
     """Note that a call began or ended; `shown` is its event."""
     if call.status in ("shown", "suspended"):
@@ -79,14 +81,16 @@ def note_call(
     where = {"thread": lease.thread, "turn": lease.turn, "call": call.key, "person": person}
     done = {"tool": call.tool, "arguments_hash": call.arguments_hash, "agent": call.agent[-1]}
     outcome = call.outcome or call.status
-    note(connection, now, action, **where, **done, outcome=outcome, shown=shown)
+    note(connection, action, **where, **done, outcome=outcome, shown=shown)
 
 
+@reads
 def audit(connection: Connection, thread: str) -> list[AuditRow]:
     """Decisions about the thread's requests and grants, with their people, in order."""
     return _rows(connection, _DECISIONS, {"thread": thread, "longest": 0})
 
 
+@reads
 def whole_audit(
     connection: Connection, *, after: int, since: float, until: float, limit: int, longest: int
 ) -> list[AuditRow]:
@@ -112,6 +116,7 @@ def forget_person(connection: Connection, person: str) -> None:
     connection.execute("UPDATE audit SET object = :gone WHERE object = :person", who)
 
 
+@writes(alone=True)
 def drop_audit(connection: Connection, before: float) -> None:
     """Drop rows from before this time, the first ones."""
     oldest = connection.fetch("SELECT at FROM audit ORDER BY id LIMIT 1")
@@ -123,9 +128,13 @@ def drop_audit(connection: Connection, before: float) -> None:
         )
 
 
-def note_loss(connection: Connection, now: float, cause: LossCause, commits: int) -> None:
+def note_loss(connection: Connection, cause: LossCause, commits: int) -> None:
     """Note that commits are lost, behind all positions they had."""
-    told = {"now": now, "what": f"store.{cause}", "outcome": f"{commits} commits are missing"}
+    told = {
+        "now": connection.now,
+        "what": f"store.{cause}",
+        "outcome": f"{commits} commits are missing",
+    }
     lost = connection.insert(_NOTE, {**_COLUMNS, "person": "", **told})
     connection.execute(
         "INSERT INTO audit (id, at, what, outcome) VALUES (:id, :now, :what, :outcome)",

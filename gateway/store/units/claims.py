@@ -16,6 +16,7 @@ from gateway.events import (
     load_event,
 )
 from gateway.store.connection import Connection, Row
+from gateway.store.operations import reads, writes
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus, next_id
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import (
@@ -198,9 +199,9 @@ class _TurnRow:
     """Its first message, as it was stored, is all it has: the turn before it, if any, was done."""
 
 
+@writes
 def begin(
     connection: Connection,
-    now: float,
     thread: str,
     boot: str,
     *,
@@ -225,30 +226,28 @@ def begin(
     own = only is None or not begun.is_foreign(only)
     if stands.status in OPEN:
         goes_on = (own or stands.stop) and (stands.status != "waiting" or stands.ready)
-        return _resume(connection, begun, stands, boot, now) if goes_on else None
+        return _resume(connection, begun, stands, boot) if goes_on else None
     if row[_FIRST] is None or not own:
         return None
     message = MessageRow._make(row[_FIRST:])
     behind = missed_behind(connection, begun, message)
-    collects = _still_collecting(connection, begun, now, quiet)
-    files = file_units.wait(connection, begun, files_due(message, behind), now)
+    collects = _still_collecting(connection, begun, quiet)
+    files = file_units.wait(connection, begun, files_due(message, behind))
     if (wait := max(collects, files)) > 0:
         limit: HoldLimit = "files" if files >= collects else "collect_seconds"
-        return _delay(connection, now, thread, Hold(limit=limit, seconds=wait), message)
-    turn = _open(connection, begun, stands, message, behind, now)
-    return _start(connection, begun, stands, message, turn, boot, words, now)
+        return _delay(connection, thread, Hold(limit=limit, seconds=wait), message)
+    turn = _open(connection, begun, stands, message, behind)
+    return _start(connection, begun, stands, message, turn, boot, words)
 
 
-def _delay(
-    connection: Connection, now: float, thread: str, hold: Hold, message: MessageRow
-) -> TurnDelay:
+def _delay(connection: Connection, thread: str, hold: Hold, message: MessageRow) -> TurnDelay:
     """The rest of a wait, told if it is long."""
-    waited = now - message.received_at
+    waited = connection.now - message.received_at
     if hold.seconds <= TOLD_AFTER:
         return TurnDelay(seconds=hold.seconds)
     if 0 <= waited < TOLD_AFTER:
         return TurnDelay(seconds=min(hold.seconds, TOLD_AFTER - waited))
-    return TurnDelay(seconds=hold.seconds, events=tell_hold(connection, now, thread, hold))
+    return TurnDelay(seconds=hold.seconds, events=tell_hold(connection, thread, hold))
 
 
 def _elsewhere(stands: _ThreadStatus, boot: str, *, anew: bool) -> LaneElsewhere | None:
@@ -262,7 +261,7 @@ def _elsewhere(stands: _ThreadStatus, boot: str, *, anew: bool) -> LaneElsewhere
 
 
 def _resume(
-    connection: Connection, thread: Thread, stands: _ThreadStatus, boot: str, now: float
+    connection: Connection, thread: Thread, stands: _ThreadStatus, boot: str
 ) -> ClaimedTurn:
     assert stands.turn is not None  # it is open
     turn = _TurnRow(stands.turn, stands.author, resumed=True)
@@ -277,10 +276,10 @@ def _resume(
         connection.execute(
             "UPDATE inbox SET taken_at = :now"
             " WHERE turn = :turn AND outcome = 'command' AND taken_at IS NULL",
-            {"now": now, **of_turn},
+            {"now": connection.now, **of_turn},
         )
     messages = _messages_of(connection, thread.id, turn.id)
-    asked_at = first_asked_at(connection, turn.id) or now
+    asked_at = first_asked_at(connection, turn.id) or connection.now
     if stands.stop:
         connection.execute(
             "UPDATE threads SET epoch = epoch + 1, owner = :boot, state = 'working', held = ''"
@@ -288,7 +287,7 @@ def _resume(
             {"boot": boot, "thread": thread.id},
         )
         thread = replace(thread, last_seq=thread.last_seq - 1)
-        return _work(connection, turn, thread, stands, messages, (), now, asked_at)
+        return _work(connection, turn, thread, stands, messages, (), asked_at)
     started = TurnStarted(
         thread=thread.id,
         turn=turn.id,
@@ -296,8 +295,8 @@ def _resume(
         asker=turn.author,
         asked_at=asked_at,
     )
-    events = _tell_of(connection, thread, started, boot, now)
-    return _work(connection, turn, thread, stands, messages, events, now, asked_at)
+    events = _tell_of(connection, thread, started, boot)
+    return _work(connection, turn, thread, stands, messages, events, asked_at)
 
 
 def _start(
@@ -308,34 +307,31 @@ def _start(
     turn: _TurnRow,
     boot: str,
     words: MissingFileWords,
-    now: float,
 ) -> ClaimedTurn:
     late: tuple[SessionEvent, ...] = ()
     if turn.alone:
         messages, asked_at = (queued(connection, message),), message.received_at
         told: tuple[HumanText, ...] = (human_text(messages[0]),)
     else:
-        late = file_units.give_up(connection, turn.id, words, now)
+        late = file_units.give_up(connection, turn.id, words)
         messages = _messages_of(connection, thread.id, turn.id)
         told = shown_of(connection, turn.id)
-        asked_at = first_asked_at(connection, turn.id) or now
+        asked_at = first_asked_at(connection, turn.id) or connection.now
     started = TurnStarted(
         thread=thread.id, turn=turn.id, messages=told, asker=turn.author, asked_at=asked_at
     )
     if late:
         thread = replace(thread, last_seq=late[-1].seq + 1)
-    events = late + _tell_of(connection, thread, started, boot, now)
-    return _work(connection, turn, thread, stands, messages, events, now, asked_at)
+    events = late + _tell_of(connection, thread, started, boot)
+    return _work(connection, turn, thread, stands, messages, events, asked_at)
 
 
 def _tell_of(
-    connection: Connection, thread: Thread, started: TurnStarted, boot: str, now: float
+    connection: Connection, thread: Thread, started: TurnStarted, boot: str
 ) -> tuple[SessionEvent, ...]:
     """Claim the thread with the event that says so, its last one."""
     after = thread.last_seq - 1
-    return add_events(
-        connection, thread.id, [started], now, after=after, state="working", owner=boot
-    )
+    return add_events(connection, thread.id, [started], after=after, state="working", owner=boot)
 
 
 def _open(
@@ -344,7 +340,6 @@ def _open(
     stands: _ThreadStatus,
     message: MessageRow,
     behind: Sequence[Row],
-    now: float,
 ) -> _TurnRow:
     turn = next_id()
     connection.execute(
@@ -356,31 +351,31 @@ def _open(
             "n": (stands.n or 0) + 1,
             "author": message.author,
             "destination": str(thread.key),
-            "now": now,
+            "now": connection.now,
             "model": thread.model,
         },
     )
     connection.execute(
         "UPDATE inbox SET outcome = 'turn', turn = :turn, taken_at = :now WHERE id = :inbox",
-        {"turn": turn, "now": now, "inbox": message.id},
+        {"turn": turn, "now": connection.now, "inbox": message.id},
     )
     if thread.takes_all:
         connection.execute(
             "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now"
             " WHERE thread = :thread AND outcome = 'queued'",
-            {"turn": turn, "now": now, "thread": thread.id},
+            {"turn": turn, "now": connection.now, "thread": thread.id},
         )
     if behind:
         connection.many(
             "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now WHERE id = :inbox",
-            [{"turn": turn, "now": now, "inbox": row["id"]} for row in behind],
+            [{"turn": turn, "now": connection.now, "inbox": row["id"]} for row in behind],
         )
     here = message.awaits is None and not behind
     alone = here and not thread.takes_all and stands.status in (None, "done")
     return _TurnRow(turn, message.author, alone=alone)
 
 
-def _still_collecting(connection: Connection, thread: Thread, now: float, quiet: float) -> float:
+def _still_collecting(connection: Connection, thread: Thread, quiet: float) -> float:
     """Seconds for which a collecting thread still waits for messages."""
     if thread.mode != "collect":
         return 0.0
@@ -390,7 +385,7 @@ def _still_collecting(connection: Connection, thread: Thread, now: float, quiet:
         {"thread": thread.id},
     )
     # A clock that was set back must not hold a turn up for longer than it was meant to wait.
-    return 0.0 if newest is None else min(quiet, newest + quiet - now)
+    return 0.0 if newest is None else min(quiet, newest + quiet - connection.now)
 
 
 def _work(
@@ -400,7 +395,6 @@ def _work(
     stands: _ThreadStatus,
     messages: tuple[QueuedMessage, ...],
     events: tuple[SessionEvent, ...],
-    now: float,
     asked_at: float,
 ) -> ClaimedTurn:
     of_thread = {"thread": thread.id}
@@ -430,7 +424,7 @@ def _work(
         requests=tuple(map(request_of, requests)),
         calls=tuple(map(call_of, calls)),
         grants=granted_to_all(
-            connection, thread.id, people, untrusted or 0.0, _last_words(connection, thread.id), now
+            connection, thread.id, people, untrusted or 0.0, _last_words(connection, thread.id)
         )
         if stands.grants
         else {},
@@ -455,6 +449,7 @@ def _last_said(connection: Connection, thread: Thread) -> list[MessageFinished]:
     return [each for each in events if isinstance(each, MessageFinished)]
 
 
+@reads
 def context(connection: Connection, thread: str) -> ThreadContext:
     """Origins of what the thread's team has read."""
     of_thread = {"thread": thread}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.base.clock import KnownTime
 from gateway.store.connection import Connection
+from gateway.store.operations import reads, writes
 from gateway.store.units.adapters import mark
 from gateway.store.units.rows import scalar
 
@@ -16,6 +17,7 @@ _JUMPED = "clock jumped"
 """The mark that tells by how many seconds the clock was set since the boot."""
 
 
+@reads
 def known_time(connection: Connection, now: float) -> KnownTime | None:
     """The last known time of day; without one, the newest thread's."""
     if kept := _mark(connection, _KNOWN):
@@ -29,6 +31,7 @@ def known_time(connection: Connection, now: float) -> KnownTime | None:
     return None if newest is None else KnownTime(at=min(newest, now))
 
 
+@writes
 def keep_time(connection: Connection, known: KnownTime) -> None:
     """Keep the time for the next process."""
     doubt = "" if known.doubted is None else f" {known.doubted} {known.denied}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gateway.base.calendar import CalendarWindow, window_start
 from gateway.store.connection import Connection
+from gateway.store.operations import reads
 from gateway.store.records import Counts
 from gateway.store.units.holds import held_threads
 from gateway.store.units.rows import first
@@ -51,17 +52,20 @@ FALSE_COUNT = (
 """Query with a row where the kept figures are not those of the rows."""
 
 
-def counts(connection: Connection, now: float) -> Counts:
+@reads
+def counts(connection: Connection) -> Counts:
     """Figures over all threads."""
     found: dict[str, dict[str, int]] = {}
     for row in connection.fetch("SELECT name, value, n FROM tallies WHERE n > 0"):
         found.setdefault(row["name"], {})[row["value"]] = row["n"]
     used = {
-        name: first(connection, _USED_SINCE, {"day": window_start(window, now) // DAY})
+        name: first(connection, _USED_SINCE, {"day": window_start(window, connection.now) // DAY})
         for name, window in _WINDOWS.items()
     }
     oldest = first(connection, _OLDEST, {})
-    waiting = 0.0 if oldest is None or oldest["at"] is None else max(0.0, now - oldest["at"])
+    waiting = (
+        0.0 if oldest is None or oldest["at"] is None else max(0.0, connection.now - oldest["at"])
+    )
     return Counts(
         threads=found.get("threads", {}),
         inbox=found.get("inbox", {}),

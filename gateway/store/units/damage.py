@@ -17,13 +17,13 @@ _PLACE = "SELECT conversation FROM inbox WHERE thread = :thread ORDER BY id DESC
 _LAST = "SELECT COALESCE(MAX(seq), 0) FROM events WHERE thread = :thread"
 
 
-def mend_threads(connection: Connection, now: float) -> None:
+def mend_threads(connection: Connection) -> None:
     """Mend all threads that look damaged: one would hold up every start."""
     for row in connection.fetch(_ODD):
-        mend_thread(connection, now, row["id"])
+        mend_thread(connection, row["id"])
 
 
-def mend_thread(connection: Connection, now: float, thread: str) -> None:
+def mend_thread(connection: Connection, thread: str) -> None:
     """Mend the thread's row, and mark that in the audit.
 
     Without its place, its conversation goes on in another thread.
@@ -41,14 +41,14 @@ def mend_thread(connection: Connection, now: float, thread: str) -> None:
     mended["last_seq"] = (
         row["last_seq"] if is_counted else scalar(connection, _LAST, {"thread": thread})
     )
-    mended["epoch"] = row["epoch"] if is_counted else int(now)  # above any that it had
+    mended["epoch"] = row["epoch"] if is_counted else int(connection.now)  # above any that it had
     if any(mended[name] != row[name] for name in mended):
         connection.execute(
             "UPDATE threads SET key = :key, current = :current, participants = :participants,"
             " last_seq = :last_seq, epoch = :epoch WHERE id = :thread",
             mended | {"thread": thread},
         )
-        note(connection, now, "thread.mended", person="", thread=thread)
+        note(connection, "thread.mended", person="", thread=thread)
 
 
 def _is_key(text: object) -> bool:

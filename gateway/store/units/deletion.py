@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
+from gateway.store.operations import Erased, reads, writes
 from gateway.store.turn_records import ExpiredThreads, RetentionPause
 from gateway.store.units import audit, out_of_order, usage
 from gateway.store.units.adapters import mark
@@ -28,8 +29,13 @@ _EXPIRED = f"""
 """
 
 
+def _thread_erased(_: None, thread: str) -> Erased:
+    return Erased([thread])
+
+
+@writes(alone=True, erases=_thread_erased)
 def delete_thread(
-    connection: Connection, now: float, thread: str, *, goes_on: bool = False, **noted: str
+    connection: Connection, thread: str, *, goes_on: bool = False, **noted: str
 ) -> None:
     """Remove a thread and every row that hangs on it. Raises NotFound.
 
@@ -41,7 +47,7 @@ def delete_thread(
         raise NotFound(f"There is no thread {thread!r}.")
     out_of_order.remember_thread(connection, thread)
     audit.forget_thread(connection, thread)
-    audit.note(connection, now, "thread.deleted", thread=thread, **noted)
+    audit.note(connection, "thread.deleted", thread=thread, **noted)
     connection.execute("DELETE FROM threads WHERE id = :thread", {"thread": thread})
     usage.forget_thread(connection, thread)
     if not goes_on:
@@ -56,7 +62,12 @@ def delete_thread(
         )
 
 
-def delete_person(connection: Connection, now: float, person: str) -> list[str]:
+def _person_erased(threads: list[str], _: str) -> Erased:
+    return Erased(threads, person=True)
+
+
+@writes(alone=True, erases=_person_erased)
+def delete_person(connection: Connection, person: str) -> list[str]:
     """Remove everything about the person; the ids of the threads removed.
 
     Raises NotFound without an id: "" stands for nobody in rows of other people's threads.
@@ -66,7 +77,7 @@ def delete_person(connection: Connection, now: float, person: str) -> list[str]:
     of_person = {"person": person}
     threads = [row["thread"] for row in connection.fetch(THREADS_OF, of_person)]
     for thread in threads:
-        delete_thread(connection, now, thread, outcome="person deleted")
+        delete_thread(connection, thread, outcome="person deleted")
     out_of_order.remember_person(connection, person)
     for statement in (
         "DELETE FROM inbox WHERE author = :person",
@@ -80,12 +91,17 @@ def delete_person(connection: Connection, now: float, person: str) -> list[str]:
         connection.execute(statement, of_person)
     usage.forget_person(connection, person)
     audit.forget_person(connection, person)
-    audit.note(connection, now, "person.deleted")
+    audit.note(connection, "person.deleted")
     return threads
 
 
+def _expired(found: ExpiredThreads, *_: float) -> Erased | None:
+    return Erased(found.threads) if found.threads else None
+
+
+@writes(alone=True, erases=_expired)
 def expire(
-    connection: Connection, now: float, before: float, share: float = 1.0, *, next_at: float = 0.0
+    connection: Connection, before: float, share: float = 1.0, *, next_at: float = 0.0
 ) -> ExpiredThreads:
     """Remove threads unused since `before` with nothing to do, and orphaned rows.
 
@@ -104,12 +120,12 @@ def expire(
         left = scalar(connection, f"SELECT COUNT(*) {_EXPIRED}", until) - len(rows)
     threads = tuple(row["id"] for row in rows)
     for thread in threads:
-        delete_thread(connection, now, thread, person="", outcome="retention")
+        delete_thread(connection, thread, person="", outcome="retention")
     connection.execute("DELETE FROM inbox WHERE thread IS NULL AND received_at < :before", until)
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < :before", until)
     if memos := connection.change("DELETE FROM memos WHERE at < :before", until):
         how = {"person": "", "outcome": "retention", "object": str(memos)}
-        audit.note(connection, now, "memory.deleted", **how)
+        audit.note(connection, "memory.deleted", **how)
     out_of_order.drop_old(connection, before)
     usage.merge(connection, before)
     if left:
@@ -119,6 +135,7 @@ def expire(
     return ExpiredThreads(threads=threads, left=left)
 
 
+@reads
 def retention_pause(connection: Connection) -> RetentionPause | None:
     """The pause of retention; None if the last round has left nothing."""
     query = "SELECT value FROM marks WHERE platform = :platform AND name = :name"

@@ -15,7 +15,7 @@ from gateway.store.units.rows import OPEN_STATUSES, fence
 from gateway.store.units.turns import park
 
 
-def park_unfinished(connection: Connection, now: float, boot: str, words: DoubtWords) -> None:
+def park_unfinished(connection: Connection, boot: str, words: DoubtWords) -> None:
     """Park every thread with unfinished work, and say so there.
 
     The text that a platform shows of a message stays: it may be complete by now.
@@ -28,26 +28,24 @@ def park_unfinished(connection: Connection, now: float, boot: str, words: DoubtW
     for row in open_turns:
         lease = _lease(connection, row["thread"], row["id"], boot)
         told = [] if waits(connection, lease.thread) else [_notice(lease, words)]
-        park(connection, lease, told, words.reason, now)
+        park(connection, lease, told, words.reason)
     waiting = connection.fetch("SELECT DISTINCT thread FROM inbox WHERE outcome = 'queued'")
     for row in waiting:
-        _park_waiting(connection, now, row["thread"], boot, words)
+        _park_waiting(connection, row["thread"], boot, words)
 
 
-def _park_waiting(
-    connection: Connection, now: float, thread: str, boot: str, words: DoubtWords
-) -> None:
+def _park_waiting(connection: Connection, thread: str, boot: str, words: DoubtWords) -> None:
     """Make waiting messages one turn that is interrupted before it began."""
     lease = _lease(connection, thread, next_id(), boot)
     (first, *others) = connection.fetch(
         f"SELECT id, author FROM inbox WHERE thread = :thread AND outcome = 'queued' {IN_ORDER}",
         {"thread": thread},
     )
-    _open(connection, now, lease, first)
+    _open(connection, lease, first)
     connection.many(
         "UPDATE inbox SET outcome = :outcome, turn = :turn, taken_at = :now WHERE id = :inbox",
         [
-            {"outcome": outcome, "turn": lease.turn, "now": now, "inbox": row["id"]}
+            {"outcome": outcome, "turn": lease.turn, "now": connection.now, "inbox": row["id"]}
             for outcome, rows in (("turn", [first]), ("merged", others))
             for row in rows
         ],
@@ -57,18 +55,23 @@ def _park_waiting(
         turn=lease.turn,
         messages=shown_of(connection, lease.turn),
         asker=first["author"],
-        asked_at=first_asked_at(connection, lease.turn) or now,
+        asked_at=first_asked_at(connection, lease.turn) or connection.now,
     )
     told: list[SessionEvent] = [started, _notice(lease, words)]
-    park(connection, lease, told, words.reason, now)
+    park(connection, lease, told, words.reason)
 
 
-def _open(connection: Connection, now: float, lease: Lease, message: Row) -> None:
+def _open(connection: Connection, lease: Lease, message: Row) -> None:
     connection.execute(
         "INSERT INTO turns (id, thread, n, status, author, destination, started_at)"
         " SELECT :turn, id, COALESCE((SELECT MAX(n) FROM turns WHERE thread = :thread), 0) + 1,"
         " 'running', :author, key, :now FROM threads WHERE id = :thread",
-        {"turn": lease.turn, "thread": lease.thread, "author": message["author"], "now": now},
+        {
+            "turn": lease.turn,
+            "thread": lease.thread,
+            "author": message["author"],
+            "now": connection.now,
+        },
     )
 
 

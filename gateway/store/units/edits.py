@@ -80,7 +80,7 @@ def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
             attach(acceptance.connection, inbox, message.attachments, message.missing)
         targets.forget_edits(acceptance.connection, target.inbox, but=inbox)
         offer = acceptance.rulebook.offer(MessageMissed(event="edited", inbox=target.inbox))
-        events = targets.offer_again(acceptance.connection, target, offer, acceptance.now)
+        events = targets.offer_again(acceptance.connection, target, offer)
     else:
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
         if message.awaited:
@@ -97,7 +97,7 @@ def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
                 "inbox": target.inbox,
             },
         )
-        events = targets.shown(acceptance.connection, target, message.text, acceptance.now)
+        events = targets.shown(acceptance.connection, target, message.text)
     outcome = "waiting" if target.waits else "its turn had begun"
     number = str(target.inbox)
     acceptance.note("message.edited", thread=target.thread, object=number, outcome=outcome)
@@ -107,11 +107,11 @@ def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
 def _keep_early(acceptance: Acceptance) -> AcceptedMessage:
     """Keep an edit that came before its message, for when that comes."""
     thread, message = acceptance.met.thread, acceptance.message
-    connection, now = acceptance.connection, acceptance.now
+    connection = acceptance.connection
     if thread is None or thread.muted:  # most of what is changed there was never taken
         return IGNORED
     if message.message_id and not out_of_order.is_known(connection, message):
-        out_of_order.keep_edit(connection, message, thread.id, quotes_as_json(message), now)
+        out_of_order.keep_edit(connection, message, thread.id, quotes_as_json(message))
     return IGNORED
 
 
@@ -119,7 +119,7 @@ def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMess
     target = _target(acceptance, anybody=decision.anybody)
     if target is None:
         if decision.anybody and acceptance.message.message_id:
-            out_of_order.note_deletion(acceptance.connection, acceptance.message, acceptance.now)
+            out_of_order.note_deletion(acceptance.connection, acceptance.message)
         return IGNORED
     by = acceptance.message.author.id
     if not by:  # its platform does not say who
@@ -132,14 +132,14 @@ def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMess
     number, outcome = str(target.inbox), "waiting" if target.waits else "its turn had begun"
     where = {"thread": target.thread, "object": number, "outcome": outcome, "person": by}
     acceptance.note("message.withdrawn", **where)
-    taken = queue.withdraw(acceptance.connection, acceptance.now, target.thread, target.inbox)
+    taken = queue.withdraw(acceptance.connection, target.thread, target.inbox)
     if taken is not None:
         events = tuple(taken[1])
     elif target.is_worked_on and targets.is_only_concern(acceptance.connection, target):
         stop = acceptance.request_stop(target.thread, targets.GONE)
     elif target.is_worked_on:
         offer = acceptance.rulebook.offer(MessageMissed(event="deleted", inbox=target.inbox))
-        events = targets.make_offer(acceptance.connection, target, offer, acceptance.now)
+        events = targets.make_offer(acceptance.connection, target, offer)
     return acceptance.accepted(
         inbox, target.thread, "merged", events=events, wake=bool(stop), stop=stop
     )
@@ -192,7 +192,7 @@ def _rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) 
         acceptance.note("message.promoted", thread=thread.id, object=str(decision.inbox))
         return acceptance.reply_fact(MessageFound(outcome="comes first", inbox=decision.inbox))
     acceptance.note("message.withdrawn", thread=thread.id, object=str(decision.inbox))
-    taken = queue.withdraw(acceptance.connection, acceptance.now, thread.id, decision.inbox)
+    taken = queue.withdraw(acceptance.connection, thread.id, decision.inbox)
     accepted = acceptance.reply_fact(MessageFound(outcome="taken back", inbox=decision.inbox))
     return replace(accepted, events=tuple(taken[1]) if taken else ())
 
@@ -236,7 +236,7 @@ def _set_mute(acceptance: Acceptance, thread: Thread, decision: MuteChange) -> A
         label=decision.label,
         over=decision.over,
     )
-    events = add_events(connection, thread.id, [notice], acceptance.now)
+    events = add_events(connection, thread.id, [notice])
     return replace(acceptance.closed("command", reply=""), events=events)
 
 
@@ -247,7 +247,7 @@ def _set_model(acceptance: Acceptance, thread: Thread, decision: ModelChange) ->
     )
     acceptance.note("thread.model_changed", thread=thread.id, object=decision.model)
     notice = Notice(thread=thread.id, text=decision.notice)
-    events = add_events(acceptance.connection, thread.id, [notice], acceptance.now)
+    events = add_events(acceptance.connection, thread.id, [notice])
     return replace(acceptance.closed("command", reply=""), events=events)
 
 
@@ -266,7 +266,6 @@ def _revoke(acceptance: Acceptance, decision: GrantRevocation) -> AcceptedMessag
         decision.tool,
         message.author,
         message.key,
-        acceptance.now,
         anybody=decision.anybody,
     )
     accepted = acceptance.reply_fact(GrantRevoked(tool=decision.tool, revoked=revoked))

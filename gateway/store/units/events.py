@@ -21,6 +21,7 @@ from gateway.events import (
     load_event,
 )
 from gateway.store.connection import Connection
+from gateway.store.operations import reads, writes
 from gateway.store.records import Checkpoint, OldState, Request
 from gateway.store.units.rows import find_request, scalar
 
@@ -46,7 +47,6 @@ def add_events(
     connection: Connection,
     thread: str,
     events: Sequence[SessionEvent],
-    now: float,
     *,
     after: int | None = None,
     state: ThreadState | None = None,
@@ -63,13 +63,15 @@ def add_events(
         return ()
     if after is None:
         after = _last_seq(connection, thread)
-    placed = [_placed(event, thread, after + n, now) for n, event in enumerate(events, 1)]
+    placed = [
+        _placed(event, thread, after + n, connection.now) for n, event in enumerate(events, 1)
+    ]
     connection.execute(
         _COUNT,
         {
             "thread": thread,
             "last_seq": after + len(placed),
-            "now": now,
+            "now": connection.now,
             "preview": _last_preview(events),
             "state": state,
             "owner": owner,
@@ -81,15 +83,14 @@ def add_events(
     return tuple(placed)
 
 
-def add_notice(
-    connection: Connection, now: float, thread: str, notice: Notice
-) -> tuple[SessionEvent, ...]:
+@writes
+def add_notice(connection: Connection, thread: str, notice: Notice) -> tuple[SessionEvent, ...]:
     """Add a notice of no turn's, unless its incident is told.
 
     Raises LeaseLost unless the thread is there.
     """
     connection.lock(thread)
-    return add_events(connection, thread, untold(connection, thread, notice), now)
+    return add_events(connection, thread, untold(connection, thread, notice))
 
 
 def untold(connection: Connection, thread: str, notice: Notice) -> list[Notice]:
@@ -161,6 +162,7 @@ def _preview(event: SessionEvent) -> str:
     return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]
 
 
+@reads
 def events(
     connection: Connection, thread: str, *, after: int = 0, limit: int = 500
 ) -> list[SessionEvent]:
@@ -172,6 +174,7 @@ def events(
     return [load_event(row["body"]) for row in rows]
 
 
+@reads
 def request(connection: Connection, request: str) -> Request:
     """One request. Raises NotFound."""
     found = find_request(connection, request)
@@ -180,6 +183,7 @@ def request(connection: Connection, request: str) -> Request:
     return found
 
 
+@reads
 def checkpoints(connection: Connection, thread: str) -> list[Checkpoint]:
     """The newest snapshot and the deltas after it."""
     rows = connection.fetch(
@@ -188,6 +192,7 @@ def checkpoints(connection: Connection, thread: str) -> list[Checkpoint]:
     return [Checkpoint(kind=row["kind"], data=row["data"]) for row in rows]
 
 
+@reads
 def old_states(connection: Connection, thread: str) -> list[OldState]:
     """Memories of teams that were replaced in this thread, oldest first."""
     rows = connection.fetch(

@@ -7,6 +7,7 @@ from collections import defaultdict
 from gateway.events import InputReminded, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.jobs import LaneJob
+from gateway.store.operations import writes
 from gateway.store.records import Request
 from gateway.store.rulebook import RequestDating, RequestRules
 from gateway.store.turn_records import ExpiryResult
@@ -27,9 +28,9 @@ AT_ONCE = 100
 """Requests that are settled in one transaction."""
 
 
+@writes(alone=True)
 def settle_due(
     connection: Connection,
-    now: float,
     rules: RequestRules,
     by: float,
 ) -> ExpiryResult:
@@ -47,14 +48,14 @@ def settle_due(
     for row in rows:
         request = existing_request(connection, row["id"])
         if request.expires_at is not None and request.expires_at <= by:
-            event = _expire(connection, request, rules, now)
+            event = _expire(connection, request, rules)
             connection.lock(request.thread)
             job = LaneJob(thread=request.thread, person=request.asker)
             if mark_ready(connection, request.turn) and not connection.defer(job):
                 ready[request.thread] = request.asker
         else:
             event = _remind(connection, request, row["created_at"], rules, by)
-        events[request.thread] += add_events(connection, request.thread, [event], now)
+        events[request.thread] += add_events(connection, request.thread, [event])
     next_at = scalar(
         connection,
         "SELECT MIN(due_at) FROM requests WHERE state = 'open' AND due_at IS NOT NULL",
@@ -84,12 +85,10 @@ def _remind(
     )
 
 
-def _expire(
-    connection: Connection, request: Request, rules: RequestRules, now: float
-) -> SessionEvent:
+def _expire(connection: Connection, request: Request, rules: RequestRules) -> SessionEvent:
     outcome, answer = rules.expired(request)
-    settle(connection, request, "expired", outcome, now, answer)
-    note(connection, request, "expired", now, person="", outcome=outcome)
+    settle(connection, request, "expired", outcome, answer)
+    note(connection, request, "expired", person="", outcome=outcome)
     return resolved(request, outcome)
 
 

@@ -24,6 +24,7 @@ from gateway.conversation import (
 from gateway.events import Notice, SessionEvent
 from gateway.store.connection import Connection, Row
 from gateway.store.decisions import FileArrival
+from gateway.store.operations import reads, writes
 from gateway.store.records import Thread
 from gateway.store.rulebook import FileRules, MissingFileWords
 from gateway.store.units.events import add_events
@@ -125,26 +126,27 @@ def _left_out(file: MissingFile) -> Attachment:
     return Attachment(name=file.name, media_type=kind, data=file.why.encode())
 
 
-def expect(connection: Connection, inbox: int, files: Sequence[AwaitedFile], now: float) -> None:
+def expect(connection: Connection, inbox: int, files: Sequence[AwaitedFile]) -> None:
     """Note the files that a message's turn waits for."""
     connection.execute(
         "UPDATE inbox SET awaits = :awaits, awaits_until = :until WHERE id = :inbox",
         {
             "inbox": inbox,
             "awaits": json.dumps([asdict(file) for file in files]),
-            "until": now + AWAITED_SECONDS,
+            "until": connection.now + AWAITED_SECONDS,
         },
     )
 
 
-def expect_anew(connection: Connection, now: float) -> None:
+def expect_anew(connection: Connection) -> None:
     """Give the files time that nobody has fetched while no process ran."""
     connection.execute(
         "UPDATE inbox SET awaits_until = :until WHERE awaits IS NOT NULL",
-        {"until": now + AWAITED_SECONDS},
+        {"until": connection.now + AWAITED_SECONDS},
     )
 
 
+@reads
 def awaiting(connection: Connection, platform: str) -> list[MessageAwaitingFiles]:
     """The messages from a platform that wait for their files."""
     rows = connection.fetch(
@@ -160,7 +162,7 @@ def awaiting(connection: Connection, platform: str) -> list[MessageAwaitingFiles
     return [each for each in found if each.key.platform == platform]
 
 
-def wait(connection: Connection, thread: Thread, due: Collection[float], now: float) -> float:
+def wait(connection: Connection, thread: Thread, due: Collection[float]) -> float:
     """Seconds that a turn waits for files due at these times."""
     until = max(due, default=None)
     if thread.takes_all:
@@ -171,10 +173,11 @@ def wait(connection: Connection, thread: Thread, due: Collection[float], now: fl
             {"thread": thread.id},
         )
     # A clock that was set back must not hold a turn up for longer than it was meant to wait.
-    return 0.0 if until is None else min(AWAITED_SECONDS, until - now)
+    return 0.0 if until is None else min(AWAITED_SECONDS, until - connection.now)
 
 
-def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> FileArrival | None:
+@writes
+def bring(connection: Connection, inbox: int, files: FileRules) -> FileArrival | None:
     """Give a message its files; None if it awaits none."""
     connection.lock_found("SELECT thread FROM inbox WHERE id = :inbox", {"inbox": inbox})
     row = first(
@@ -187,15 +190,13 @@ def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> F
     thread = find_thread(connection, row["thread"])
     found = files.sort(thread.attached)
     attach(connection, inbox, found.taken, found.missing)
-    events = _complete(connection, row, found.notice, now)
+    events = _complete(connection, row, found.notice)
     connection.hasten(thread.id)
     steer = open_turn(connection, thread.id) if thread.mode == "steer" else ""
     return FileArrival(thread=thread.id, events=events, steer=steer)
 
 
-def give_up(
-    connection: Connection, turn: str, words: MissingFileWords, now: float
-) -> tuple[SessionEvent, ...]:
+def give_up(connection: Connection, turn: str, words: MissingFileWords) -> tuple[SessionEvent, ...]:
     """Let a turn begin without what did not come in time."""
     rows = connection.fetch(
         "SELECT * FROM inbox WHERE turn = :turn AND awaits IS NOT NULL", {"turn": turn}
@@ -205,13 +206,11 @@ def give_up(
         late = [MissingFile(name=file.name, why=words.too_late) for file in _files(row)]
         attach(connection, row["id"], (), late)
         notice = "\n".join(words.to_people.format(name=each.name, why=each.why) for each in late)
-        told += _complete(connection, row, notice, now)
+        told += _complete(connection, row, notice)
     return tuple(told)
 
 
-def _complete(
-    connection: Connection, row: Row, notice: str, now: float
-) -> tuple[SessionEvent, ...]:
+def _complete(connection: Connection, row: Row, notice: str) -> tuple[SessionEvent, ...]:
     """Await nothing more; tell the author what is missing."""
     connection.execute(
         f"UPDATE inbox SET awaits = NULL, untrusted = quotes <> '[]' OR {IS_FOREIGN}"
@@ -219,7 +218,7 @@ def _complete(
         {"inbox": row["id"]},
     )
     notices = [Notice(thread=row["thread"], text=notice, level="warning")] if notice else []
-    return add_events(connection, row["thread"], notices, now)
+    return add_events(connection, row["thread"], notices)
 
 
 def _files(row: Row) -> tuple[AwaitedFile, ...]:

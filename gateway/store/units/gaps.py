@@ -13,6 +13,7 @@ from typing import Any
 from gateway.conversation import ConversationKey
 from gateway.missed import DAY, Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.store.connection import Connection
+from gateway.store.operations import reads, writes
 from gateway.store.units.adapters import mark
 from gateway.store.units.rows import first
 from gateway.store.value_rows import rows_as
@@ -57,6 +58,7 @@ AFTER_SLASH = "0"
 """The character after the slash that ends a part of a key."""
 
 
+@writes(alone=True)
 def add_gaps(
     connection: Connection, platform: str, gaps: Sequence[Gap], marks: Mapping[str, str]
 ) -> None:
@@ -77,6 +79,7 @@ def is_behind(connection: Connection, platform: str) -> bool:
     return first(connection, query, {"platform": platform}) is not None
 
 
+@reads
 def open_gaps(
     connection: Connection, platform: str, workspace: str, *, threads: bool, limit: int
 ) -> list[OpenGap]:
@@ -88,6 +91,7 @@ def open_gaps(
     return [*map(rows_as(OpenGap), rows)]
 
 
+@writes(alone=True)
 def finish_page(connection: Connection, page: ReadPage) -> None:
     """Go on behind a page that was read, or close its gap.
 
@@ -114,6 +118,7 @@ def finish_page(connection: Connection, page: ReadPage) -> None:
     connection.many(_ADD, [_parameters(platform, each, gap.returned) for each in found])
 
 
+@reads
 def missed_counts(connection: Connection) -> MissedCounts:
     """The rest of the work list, and the messages found."""
     unread = connection.fetch(
@@ -126,6 +131,7 @@ def missed_counts(connection: Connection) -> MissedCounts:
     )
 
 
+@reads
 def known_channels(connection: Connection, platform: str, workspace: str) -> list[KnownPlace]:
     """The channels of a workspace in which there are threads.
 
@@ -147,6 +153,7 @@ def known_channels(connection: Connection, platform: str, workspace: str) -> lis
     return found
 
 
+@reads
 def known_threads(
     connection: Connection, place: ConversationKey, *, before: str, limit: int
 ) -> list[KnownPlace]:

@@ -17,7 +17,6 @@ def grant(
     scope: str,
     by: Author,
     place: ConversationKey,
-    now: float,
 ) -> None:
     """Let a request's tool run for its asker, with these arguments."""
     connection.execute(
@@ -31,12 +30,12 @@ def grant(
             "person": request.asker,
             "scope": scope,
             "granted_by": by.id,
-            "now": now,
+            "now": connection.now,
         },
     )
     where = {"thread": request.thread, "turn": request.turn, "place": str(place)}
     scoped = {"arguments_hash": request.arguments_hash, "outcome": scope.partition(":")[0] or "any"}
-    note(connection, now, "grant.given", person=by.id, tool=request.tool, **where, **scoped)
+    note(connection, "grant.given", person=by.id, tool=request.tool, **where, **scoped)
 
 
 def grants(connection: Connection, thread: str) -> tuple[Grant, ...]:
@@ -55,7 +54,6 @@ def granted_to_all(
     people: Collection[Author],
     since: float,
     others: Mapping[str, float],
-    now: float,
 ) -> Mapping[tuple[str, str], float]:
     """Tools and scopes approved for each of the people, and the times.
 
@@ -67,7 +65,7 @@ def granted_to_all(
     rows = connection.fetch(
         "SELECT tool, person, scope, granted_at FROM grants WHERE thread = :thread"
         " AND granted_at > :since AND granted_at <= :now",
-        {"thread": thread, "since": since, "now": now},
+        {"thread": thread, "since": since, "now": connection.now},
     )
     given: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
@@ -88,7 +86,6 @@ def revoke(
     tool: str,
     author: Author,
     place: ConversationKey,
-    now: float,
     *,
     anybody: bool,
 ) -> bool:
@@ -100,5 +97,5 @@ def revoke(
     )
     if revoked:
         where = {"thread": thread, "place": str(place), "outcome": "asked for again"}
-        note(connection, now, "revoked", person=author.id, tool=tool, **where)
+        note(connection, "revoked", person=author.id, tool=tool, **where)
     return revoked > 0

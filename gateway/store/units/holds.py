@@ -7,6 +7,7 @@ from math import inf
 
 from gateway.events import SessionEvent, TurnHeld
 from gateway.store.connection import Connection
+from gateway.store.operations import writes
 from gateway.store.turn_records import SAME_HOLD, Hold
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import first, scalar
@@ -26,18 +27,17 @@ _OVER = """
 _QUEUED_AT = "SELECT MIN(received_at) FROM inbox WHERE thread = :thread AND outcome = 'queued'"
 
 
-def tell_hold(
-    connection: Connection, now: float, thread: str, hold: Hold
-) -> tuple[SessionEvent, ...]:
+@writes
+def tell_hold(connection: Connection, thread: str, hold: Hold) -> tuple[SessionEvent, ...]:
     """Tell the thread that its next turn is held, unless it knows."""
     connection.lock(thread)
     row = first(connection, _HELD, {"thread": thread})
-    until = None if hold.seconds == inf else now + hold.seconds
+    until = None if hold.seconds == inf else connection.now + hold.seconds
     if row is None or (row["held"] == hold.limit and _same(row["held_until"], until)):
         return ()
     connection.execute(_SET, {"thread": thread, "limit": hold.limit, "until": until})
     told = TurnHeld(thread=thread, limit=hold.limit, most=hold.most, until=until)
-    return add_events(connection, thread, [told], now, after=row["last_seq"])
+    return add_events(connection, thread, [told], after=row["last_seq"])
 
 
 def _same(one: float | None, other: float | None) -> bool:

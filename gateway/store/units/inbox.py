@@ -5,7 +5,7 @@ Every message needs its situation: it is read in as few statements as there are 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -41,6 +41,7 @@ from gateway.store.decisions import (
     UsageReply,
 )
 from gateway.store.jobs import LaneJob
+from gateway.store.operations import Erased, reads, writes
 from gateway.store.records import (
     NO_LOAD,
     PersonLoad,
@@ -157,12 +158,12 @@ _FOR_COMMANDS = """
 """
 
 
-def _thread(connection: Connection, now: float, row: Row) -> Thread | None:
+def _thread(connection: Connection, row: Row) -> Thread | None:
     """The thread in a row, mended if it is damaged."""
     try:
         return None if row[0] is None else thread_of(row)
     except (ValueError, TypeError):
-        mend_thread(connection, now, row[0])
+        mend_thread(connection, row[0])
         return find_thread(connection, row[0])
 
 
@@ -204,20 +205,42 @@ KEYS = 500
 """Dedupe keys that are looked up at once."""
 
 
-def accept(connection: Connection, now: float, judged: JudgedMessage) -> AcceptedMessage:
+def _deletes_memos(accepted: AcceptedMessage) -> bool:
+    return isinstance(accepted.decision, MemoReply) and accepted.decision.delete is not None
+
+
+def _all_erased(accepted: Sequence[AcceptedMessage], _: object) -> Erased | None:
+    threads = [each.forgotten for each in accepted if each.forgotten]
+    return Erased(threads) if threads or any(map(_deletes_memos, accepted)) else None
+
+
+@writes(grouped=True, erases=_all_erased)
+def accept_all(
+    connection: Connection, messages: Sequence[JudgedMessage]
+) -> Sequence[AcceptedMessage]:
+    """Take messages in their order, each as `accept` does."""
+    return [accept(connection, each) for each in messages]
+
+
+def _erased(accepted: AcceptedMessage, judged: JudgedMessage) -> Erased | None:
+    return _all_erased([accepted], judged)
+
+
+@writes(grouped=True, erases=_erased)
+def accept(connection: Connection, judged: JudgedMessage) -> AcceptedMessage:
     """Decide about a message and act, unless it is known."""
     message = judged.message
     _lock(connection, judged)
-    met, taken = _situation(connection, judged, now), frozenset[str]()
+    met, taken = _situation(connection, judged), frozenset[str]()
     if met is None:
         found = owners(connection, message)
         if (copy := find_copy(found, message)) is not None:
             return _known_message(connection, message, copy)
-        met = _situation(connection, judged, now, is_new=True)
+        met = _situation(connection, judged, is_new=True)
         assert met is not None  # it is new
         taken = frozenset(row["key"] for row in found)
         met = replace(met, repeated=is_repeated(found, message))
-    accepted = _carry_out(Acceptance(connection, judged, met, now, taken))
+    accepted = _carry_out(Acceptance(connection, judged, met, taken))
     if isinstance(accepted.decision, MessageWithdrawal | QueueRemoval | QueuePromotion):
         connection.hasten(accepted.lane)  # what was first may have waited for its files
     if not accepted.wake:
@@ -227,7 +250,6 @@ def accept(connection: Connection, now: float, judged: JudgedMessage) -> Accepte
         claim, lane = judged.claim, accepted.lane
         turn = claims.begin(
             connection,
-            now,
             lane,
             claim.boot,
             words=claim.words,
@@ -307,7 +329,7 @@ def _known_message(connection: Connection, message: InboundMessage, row: Row) ->
 
 
 def _situation(
-    connection: Connection, judged: JudgedMessage, now: float, *, is_new: bool = False
+    connection: Connection, judged: JudgedMessage, *, is_new: bool = False
 ) -> Situation | None:
     """Situation of the message; None for a spent key, unless it `is_new`.
 
@@ -322,11 +344,11 @@ def _situation(
         "person": person.id,
         "new_thread": NEW_THREAD,
         "sent_twice": SENT_TWICE,
-        "now": now,  # what seems to be later was before the clock was set back
-        "bots_since": now - BOT_WINDOW,
+        "now": connection.now,  # what seems to be later was before the clock was set back
+        "bots_since": connection.now - BOT_WINDOW,
         "newest": MOST_NEWEST,
         "workspace": workspace_prefix(message.key),
-        "since": now - PERSON_WINDOW,
+        "since": connection.now - PERSON_WINDOW,
         "most": MOST_COUNTED,
     }
     for n, key in enumerate(message.dedupe):
@@ -343,7 +365,7 @@ def _situation(
     met = _SituationRow._make(row[THREAD_WIDTH:])
     if met.taken is not None and not is_new:
         return None
-    thread = _thread(connection, now, row)
+    thread = _thread(connection, row)
     if thread is None and message.thread:
         raise NotFound(f"There is no thread {message.thread!r}.")
     allowed = grants(connection, thread.id) if thread and lists else ()
@@ -425,6 +447,7 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
     return accepted
 
 
+@reads
 def last_command(
     connection: Connection, thread: str, order_key: str, commands: Collection[str]
 ) -> str:
@@ -439,6 +462,7 @@ def last_command(
     return "" if row is None else row["text"]
 
 
+@reads
 def accepted_keys(connection: Connection, keys: Collection[str]) -> frozenset[str]:
     """Those of these dedupe keys whose messages were taken, or deleted."""
     found: set[str] = set()

@@ -7,6 +7,7 @@ from itertools import takewhile
 from gateway.errors import LeaseLost
 from gateway.events import MessageJoined
 from gateway.store.connection import Connection
+from gateway.store.operations import writes
 from gateway.store.turn_records import JoinedMessages, Lease
 from gateway.store.units.claims import human_text, queued
 from gateway.store.units.events import add_events
@@ -14,7 +15,8 @@ from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import MESSAGE_COLUMNS, MUTED, MessageRow, first
 
 
-def join(connection: Connection, now: float, lease: Lease) -> JoinedMessages:
+@writes
+def join(connection: Connection, lease: Lease) -> JoinedMessages:
     """Take waiting messages into the running turn, where they join it.
 
     Raises LeaseLost.
@@ -40,13 +42,11 @@ def join(connection: Connection, now: float, lease: Lease) -> JoinedMessages:
     found = [*takewhile(lambda row: row.awaits is None, map(MessageRow._make, rows))]
     connection.many(
         "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now WHERE id = :inbox",
-        [{"turn": lease.turn, "now": now, "inbox": row.id} for row in found],
+        [{"turn": lease.turn, "now": connection.now, "inbox": row.id} for row in found],
     )
     messages = tuple(queued(connection, row) for row in found)
     shown = [
         MessageJoined(thread=lease.thread, turn=lease.turn, message=human_text(message))
         for message in messages
     ]
-    return JoinedMessages(
-        messages=messages, events=add_events(connection, lease.thread, shown, now)
-    )
+    return JoinedMessages(messages=messages, events=add_events(connection, lease.thread, shown))

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from gateway.conversation import LOCAL_OPERATOR
 from gateway.store.connection import Connection, Row
+from gateway.store.operations import reads, writes
 from gateway.store.records import KnownTool, MetTool, Request
 from gateway.store.units import audit
 from gateway.store.units.rows import first, scalar
@@ -31,6 +32,7 @@ _DROP_OLD = f"""
 """
 
 
+@reads
 def known_tools(connection: Connection) -> list[KnownTool]:
     """All tools, in the order of their names."""
     rows = connection.fetch(f"SELECT {_COLUMNS} FROM known_tools ORDER BY server, tool, met_at")
@@ -40,6 +42,7 @@ def known_tools(connection: Connection) -> list[KnownTool]:
     return [found for each in tools.values() if (found := _tool(each)) is not None]
 
 
+@reads
 def known_tool(connection: Connection, server: str, tool: str) -> KnownTool | None:
     """The tool, None if it was never met."""
     query = f"SELECT {_COLUMNS} FROM known_tools {_OF_TOOL} ORDER BY met_at"
@@ -55,9 +58,9 @@ def _tool(rows: Sequence[Row]) -> KnownTool | None:
     return KnownTool(**told, others=tuple((row["digest"], row["text"]) for row in others))
 
 
-def add_text(connection: Connection, now: float, met: MetTool, *, accepted: bool) -> None:
+def add_text(connection: Connection, met: MetTool, *, accepted: bool) -> None:
     """Keep a text of a tool, with a few others."""
-    row = {**asdict(met), "now": now, "accepted": accepted, "most": MOST_OTHERS}
+    row = {**asdict(met), "now": connection.now, "accepted": accepted, "most": MOST_OTHERS}
     connection.execute(_ADD, row)
     connection.execute(_DROP_OLD, row)
 
@@ -68,49 +71,51 @@ def is_full(connection: Connection, server: str) -> bool:
     return scalar(connection, counted, {"server": server}) >= MOST_TOOLS
 
 
-def accept_tool(
-    connection: Connection, now: float, met: MetTool, person: str = LOCAL_OPERATOR.id
-) -> bool:
+@writes(alone=True)
+def accept_tool(connection: Connection, met: MetTool, person: str = LOCAL_OPERATOR.id) -> bool:
     """Accept a tool's text; False if it is accepted already.
 
     Others are forgotten, so that each counts as a change when it is met again.
     """
     known = known_tool(connection, met.server, met.tool)
     if known is None or known.digest == met.digest:
-        add_text(connection, now, met, accepted=known is None)
+        add_text(connection, met, accepted=known is None)
         return False
     of_tool = {"server": met.server, "tool": met.tool}
     connection.execute(f"DELETE FROM known_tools {_OF_TOOL}", of_tool)
-    add_text(connection, now, met, accepted=True)
-    connection.execute(f"UPDATE known_tools SET since = :now {_OF_TOOL}", {**of_tool, "now": now})
+    add_text(connection, met, accepted=True)
+    connection.execute(
+        f"UPDATE known_tools SET since = :now {_OF_TOOL}", {**of_tool, "now": connection.now}
+    )
     connection.execute("DELETE FROM grants WHERE tool = :tool", {"tool": met.full_name})
-    note_change(connection, now, "tool.accepted", known, met, person)
+    note_change(connection, "tool.accepted", known, met, person)
     return True
 
 
-def accept_meant(connection: Connection, now: float, request: Request, person: str) -> None:
+def accept_meant(connection: Connection, request: Request, person: str) -> None:
     """Accept the text that a request is about, unless it is forgotten."""
     digest, _, server = request.meant.partition(" ")
     meant = {"server": server, "digest": digest}
     row = first(connection, f"SELECT tool, text {_MEANT}", meant)
     if row is not None:
         met = MetTool(**meant, tool=row["tool"], text=row["text"])
-        accept_tool(connection, now, met, person)
+        accept_tool(connection, met, person)
 
 
 def note_change(
-    connection: Connection, now: float, what: str, known: KnownTool, met: MetTool, person: str
+    connection: Connection, what: str, known: KnownTool, met: MetTool, person: str
 ) -> None:
     """Note that a tool is met, or accepted, with another text."""
     told = f"{known.digest[:12]} is now {met.digest[:12]}"
-    audit.note(connection, now, what, person=person, outcome=told, tool=met.full_name)
+    audit.note(connection, what, person=person, outcome=told, tool=met.full_name)
 
 
-def forget_tool(connection: Connection, now: float, server: str, tool: str) -> None:
+@writes(alone=True)
+def forget_tool(connection: Connection, server: str, tool: str) -> None:
     """Forget a tool whose server may change its texts as it likes."""
     known = known_tool(connection, server, tool)
     if known is None:
         return
     of_tool = {"server": server, "tool": tool}
     connection.execute(f"DELETE FROM known_tools {_OF_TOOL}", of_tool)
-    audit.note(connection, now, "tool.unpinned", tool=known.full_name)
+    audit.note(connection, "tool.unpinned", tool=known.full_name)

@@ -10,6 +10,7 @@ from gateway.store.connection import Connection
 from gateway.store.decisions import PersonLimits
 from gateway.store.jobs import LaneJob
 from gateway.store.nodes import ANY_PLATFORM, NodeTurn
+from gateway.store.operations import reads
 from gateway.store.records import PersonLoad, lane_groups_of
 from gateway.store.units.rows import FREE, MUTED, OPEN_STATUSES, first, listed, scalar
 
@@ -77,22 +78,33 @@ def has_room(limits: PersonLimits | None, load: PersonLoad) -> bool:
     return limits is None or (load.running < limits.parallel and load.begun < limits.turns)
 
 
-def load_of(connection: Connection, person: str, now: float, most: int) -> PersonLoad:
+def load_of(connection: Connection, person: str, most: int) -> PersonLoad:
     """A person's running turns, lately begun ones, and waiting messages."""
-    since = now - PERSON_WINDOW
-    facts = {"person": person, "since": since, "now": now, "most": most, "many": MOST_COUNTED}
+    since = connection.now - PERSON_WINDOW
+    facts = {
+        "person": person,
+        "since": since,
+        "now": connection.now,
+        "most": most,
+        "many": MOST_COUNTED,
+    }
     row = first(connection, _LOAD, facts)
     assert row is not None
     return PersonLoad(running=row[0], begun=row[1], waiting=row[2])
 
 
-def begins_at(connection: Connection, person: str, thread: str, now: float, most: int) -> float:
+def begins_at(connection: Connection, person: str, thread: str, most: int) -> float:
     """When the thread's turn may begin, after the person's others."""
-    facts = {"person": person, "thread": thread, "since": now - PERSON_WINDOW, "now": now}
+    facts = {
+        "person": person,
+        "thread": thread,
+        "since": connection.now - PERSON_WINDOW,
+        "now": connection.now,
+    }
     ahead = scalar(connection, _AHEAD, facts)
     later = most - 1 - ahead % most
     begun = scalar(connection, _BEGUN_AT, {**facts, "later": later})
-    return (begun or now) + PERSON_WINDOW * (1 + ahead // most)
+    return (begun or connection.now) + PERSON_WINDOW * (1 + ahead // most)
 
 
 def running_in_groups(connection: Connection) -> Counter[tuple[str, str]]:
@@ -163,6 +175,7 @@ def untold_of(connection: Connection, boot: str, since: float) -> tuple[str, ...
 _RUNNING = "FROM turns u JOIN threads t ON t.id = u.thread WHERE u.status = 'running'"
 
 
+@reads
 def running_elsewhere(connection: Connection, boot: str) -> frozenset[str]:
     """Threads whose turns run on other nodes than this one."""
     rows = connection.fetch(

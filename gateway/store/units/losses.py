@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gateway.missed import CURSOR
 from gateway.store.connection import Connection
+from gateway.store.operations import reads
 from gateway.store.records import LossCause, StoreLoss
 from gateway.store.units.adapters import mark
 from gateway.store.units.audit import note_loss
@@ -17,9 +18,7 @@ _RESTORED = {"platform": "gateway", "name": "restored"}
 """The mark of a backup that took a store's place: the number of commits that were made in that."""
 
 
-def add_loss(
-    connection: Connection, now: float, cause: LossCause, *, since: float, commits: int
-) -> None:
+def add_loss(connection: Connection, cause: LossCause, *, since: float, commits: int) -> None:
     """Note that what was done from `since` until now is not known.
 
     Platforms would deliver what came since, and not what they have delivered already.
@@ -29,9 +28,9 @@ def add_loss(
     )
     connection.execute(
         "INSERT INTO losses (cause, since, until, commits) VALUES (:cause, :since, :now, :commits)",
-        {"cause": cause, "since": since, "now": now, "commits": commits},
+        {"cause": cause, "since": since, "now": connection.now, "commits": commits},
     )
-    note_loss(connection, now, cause, commits)
+    note_loss(connection, cause, commits)
 
 
 def mark_restored(connection: Connection, commits: int) -> None:
@@ -47,25 +46,27 @@ def take_restored(connection: Connection) -> int | None:
     return None if kept is None else int(kept)
 
 
-def note_restore(connection: Connection, now: float, *, restored: bool = False) -> None:
+def note_restore(connection: Connection, *, restored: bool = False) -> None:
     """Note a loss if a copy took the database's place.
 
     A mark says so, or the database itself: it was `restored`.
     """
     if take_restored(connection) is not None or restored:
         last = scalar(connection, "SELECT MAX(updated_at) FROM threads")
-        add_loss(connection, now, "restored", since=last or now, commits=0)
+        add_loss(connection, "restored", since=last or connection.now, commits=0)
 
 
 LOST_UNTIL = "(SELECT MAX(until) FROM losses)"
 """The end of the last time of which not all is known."""
 
 
+@reads
 def losses(connection: Connection) -> list[StoreLoss]:
     """All losses, the oldest first."""
     return [*map(rows_as(StoreLoss), connection.fetch("SELECT * FROM losses ORDER BY id"))]
 
 
+@reads
 def untold_loss(connection: Connection) -> StoreLoss | None:
     """The widest loss that the threads do not know of yet."""
     row = first(connection, "SELECT * FROM losses WHERE NOT told ORDER BY since, id")

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from gateway.conversation import Author
 from gateway.errors import LeaseLost
 from gateway.store.connection import Connection
+from gateway.store.operations import reads, writes
 from gateway.store.records import Memo, MemoPlace
 from gateway.store.turn_records import Lease
 from gateway.store.units.rows import first, scalar
@@ -19,6 +20,7 @@ _INSERT = """
 """
 
 
+@reads
 def memos(connection: Connection, place: MemoPlace) -> list[Memo]:
     """Memos of a place, the oldest first."""
     query = f"SELECT * FROM memos WHERE {_IN_PLACE} ORDER BY id"
@@ -31,9 +33,9 @@ def memos_of(connection: Connection, person: str) -> list[Memo]:
     return [*map(rows_as(Memo), connection.fetch(query, {"person": person}))]
 
 
+@writes
 def add_memo(
     connection: Connection,
-    now: float,
     lease: Lease,
     place: MemoPlace,
     author: Author,
@@ -55,7 +57,7 @@ def add_memo(
         "name": author.name,
         "thread": lease.thread if place.scope == "thread" else None,
         "text": text,
-        "now": now,
+        "now": connection.now,
     }
     query = f"SELECT id FROM memos WHERE call = :call OR ({_IN_PLACE} AND text = :text)"
     if (known := scalar(connection, query, row)) is not None:
@@ -65,6 +67,7 @@ def add_memo(
     return connection.insert(_INSERT, row)
 
 
+@writes
 def delete_memo(
     connection: Connection, lease: Lease, place: MemoPlace, person: str, memo: int
 ) -> bool:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from gateway.events import SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.jobs import LaneJob
+from gateway.store.operations import writes
 from gateway.store.records import MetTool
 from gateway.store.turn_records import SettledRequests
 from gateway.store.units import requests as asked
@@ -15,7 +16,8 @@ from gateway.store.units.known_texts import add_text, is_full, known_tool, note_
 from gateway.store.units.rows import REQUEST_COLUMNS, request_of
 
 
-def meet_tool(connection: Connection, now: float, met: MetTool) -> SettledRequests:
+@writes(alone=True)
+def meet_tool(connection: Connection, met: MetTool) -> SettledRequests:
     """Keep a tool as it was met.
 
     If it was another before, its approvals for threads end, and open ones are closed.
@@ -24,15 +26,15 @@ def meet_tool(connection: Connection, now: float, met: MetTool) -> SettledReques
     if known is None and is_full(connection, met.server):
         return SettledRequests()
     is_new = known is not None and met.digest not in (known.digest, *dict(known.others))
-    add_text(connection, now, met, accepted=known is None)
+    add_text(connection, met, accepted=known is None)
     if known is None or not is_new:
         return SettledRequests()
-    note_change(connection, now, "tool.changed", known, met, person="")
+    note_change(connection, "tool.changed", known, met, person="")
     connection.execute("DELETE FROM grants WHERE tool = :tool", {"tool": met.full_name})
-    return _close_approvals(connection, met.full_name, now)
+    return _close_approvals(connection, met.full_name)
 
 
-def _close_approvals(connection: Connection, tool: str, now: float) -> SettledRequests:
+def _close_approvals(connection: Connection, tool: str) -> SettledRequests:
     """Close the tool's open approvals; their turns go on and ask anew.
 
     Those that were asked for a new text are bound to it, and stay.
@@ -46,8 +48,8 @@ def _close_approvals(connection: Connection, tool: str, now: float) -> SettledRe
     ready: dict[str, str] = {}
     for request in map(request_of, rows):
         connection.lock(request.thread)
-        event = asked.close_anew(connection, request, now)
-        events[request.thread] += add_events(connection, request.thread, [event], now)
+        event = asked.close_anew(connection, request)
+        events[request.thread] += add_events(connection, request.thread, [event])
         job = LaneJob(thread=request.thread, person=request.asker)
         if asked.mark_ready(connection, request.turn) and not connection.defer(job):
             ready[request.thread] = request.asker

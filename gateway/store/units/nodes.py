@@ -6,6 +6,7 @@ import json
 
 from gateway.store.connection import Connection
 from gateway.store.nodes import Node, NodeRow
+from gateway.store.operations import reads, writes
 from gateway.store.units.rows import scalar
 
 
@@ -31,6 +32,7 @@ def hold(connection: Connection, name: str, boot: str) -> bool:
     return bool(taken)
 
 
+@writes
 def release(connection: Connection, name: str, boot: str) -> None:
     """Give a lease back, if this node has it."""
     connection.execute(
@@ -38,6 +40,7 @@ def release(connection: Connection, name: str, boot: str) -> None:
     )
 
 
+@reads
 def nodes(connection: Connection) -> list[NodeRow]:
     """The nodes of the store, the oldest first."""
     rows = connection.fetch(

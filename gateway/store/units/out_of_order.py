@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from gateway.conversation import ConversationKey, InboundMessage, Quote
 from gateway.store.connection import Connection
+from gateway.store.operations import reads
 from gateway.store.units.rows import first, quotes_of, scalar
 from gateway.values import value
 
@@ -41,23 +42,21 @@ _OF_THREAD = _REMEMBER.format(
 _OF_PERSON = _REMEMBER.format(column="author", newest="(SELECT MAX(updated_at) FROM threads)")
 
 
-def note_deletion(connection: Connection, message: InboundMessage, now: float) -> None:
+def note_deletion(connection: Connection, message: InboundMessage) -> None:
     """Note a deletion that came before its message."""
-    drop_old(connection, now - KEPT, ("deleted", "early_edits"))
+    drop_old(connection, connection.now - KEPT, ("deleted", "early_edits"))
     key = {"key": created(message)}
     connection.execute("DELETE FROM early_edits WHERE key = :key", key)
     connection.execute(
         "INSERT INTO deleted (key, at) VALUES (:key, :now)"
         " ON CONFLICT (key) DO UPDATE SET at = excluded.at",
-        {**key, "now": now},
+        {**key, "now": connection.now},
     )
 
 
-def keep_edit(
-    connection: Connection, message: InboundMessage, thread: str, quotes: str, now: float
-) -> None:
+def keep_edit(connection: Connection, message: InboundMessage, thread: str, quotes: str) -> None:
     """Keep an early edit, unless a newer one is kept."""
-    drop_old(connection, now - KEPT, ("deleted", "early_edits"))
+    drop_old(connection, connection.now - KEPT, ("deleted", "early_edits"))
     connection.execute(
         "INSERT INTO early_edits (key, thread, author, order_key, text, quotes, at)"
         " VALUES (:key, :thread, :author, :order_key, :text, :quotes, :now)"
@@ -71,7 +70,7 @@ def keep_edit(
             "order_key": message.order_key,
             "text": message.text,
             "quotes": quotes,
-            "now": now,
+            "now": connection.now,
         },
     )
 
@@ -143,6 +142,7 @@ def drop_old(
         connection.execute(f"DELETE FROM {table} WHERE at < :before", {"before": before})
 
 
+@reads
 def forgotten(connection: Connection, key: ConversationKey) -> str:
     """The order key up to which a conversation was deleted, or ""."""
     query = "SELECT order_key FROM forgotten WHERE conversation = :key"

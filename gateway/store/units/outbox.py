@@ -8,6 +8,7 @@ from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.outbox import Delivery, OutboxRow
 from gateway.store.connection import Connection
+from gateway.store.operations import reads, writes
 from gateway.store.units.rows import UNSYNCED, first, scalar
 from gateway.store.value_rows import Table, insert, rows_as
 
@@ -25,6 +26,7 @@ _PROGRESS = """
 """
 
 
+@writes
 def put_part(connection: Connection, row: OutboxRow) -> None:
     """Write a row. Raises NotFound once its thread is gone.
 
@@ -36,6 +38,7 @@ def put_part(connection: Connection, row: OutboxRow) -> None:
     insert(connection, OUTBOX, row)
 
 
+@writes
 def mark_delivered(
     connection: Connection, thread: str, seq: int, posted: Sequence[OutboxRow] = ()
 ) -> int:
@@ -67,6 +70,7 @@ def mark_delivered(
     return last
 
 
+@writes
 def give_up(connection: Connection, thread: str, seq: int, why: str) -> None:
     """Note that nothing up to `seq` is delivered any more. Raises NotFound."""
     _must_exist(connection, thread)
@@ -84,11 +88,13 @@ def give_up(connection: Connection, thread: str, seq: int, why: str) -> None:
     )
 
 
+@writes
 def clear_gone(connection: Connection, thread: str) -> None:
     """Note that the thread can be written to again."""
     connection.execute("UPDATE deliveries SET gone = '' WHERE thread = :thread", {"thread": thread})
 
 
+@reads
 def undelivered_threads(connection: Connection, platform: str) -> list[str]:
     """The threads of a platform with undelivered events."""
     prefix = str(ConversationKey(platform=platform)).partition("/")[0] + "/"
@@ -101,6 +107,7 @@ def undelivered_threads(connection: Connection, platform: str) -> list[str]:
     return [row["id"] for row in rows]
 
 
+@reads
 def delivery(connection: Connection, thread: str) -> Delivery:
     """Progress of a thread's delivery, and its messages there. Raises NotFound."""
     of_thread = {"thread": thread}

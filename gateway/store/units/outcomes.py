@@ -70,13 +70,13 @@ def refuse(acceptance: Acceptance, decision: MessageRefusal) -> AcceptedMessage:
 
 def resolve(acceptance: Acceptance, decision: RequestAnswer | RequestSupport) -> AcceptedMessage:
     """Answer a request, or support it."""
-    connection, now = acceptance.connection, acceptance.now
+    connection = acceptance.connection
     by, at = acceptance.message.author, acceptance.message.key
     match decision:
         case RequestAnswer():
-            request, events = asked.resolve(connection, decision, by, at, now)
+            request, events = asked.resolve(connection, decision, by, at)
         case RequestSupport():
-            request, events = asked.support(connection, decision, by, at, now)
+            request, events = asked.support(connection, decision, by, at)
     inbox = acceptance.insert(request.thread, "answer", turn=request.turn)
     ready = asked.mark_ready(connection, request.turn)
     return acceptance.accepted(inbox, request.thread, "answer", events=events, wake=ready)
@@ -96,10 +96,10 @@ def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
         acceptance.note("thread.left", thread=old.id)
         stop = acceptance.request_stop(old.id)
         over = hold_over(acceptance.connection, old.id)
-        events = add_events(acceptance.connection, old.id, over, acceptance.now)
+        events = add_events(acceptance.connection, old.id, over)
     by = acceptance.message.author.id
-    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key, by=by)
-    events += add_events(acceptance.connection, thread.id, told, acceptance.now)
+    thread = create_thread(acceptance.connection, acceptance.new, key=key, by=by)
+    events += add_events(acceptance.connection, thread.id, told)
     lane = old.id if old else thread.id
     inbox = acceptance.insert(lane, "command", reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", reply, events=events)
@@ -165,11 +165,11 @@ def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
     old, key = acceptance.met.thread, acceptance.message.key
     assert old is not None  # the judge forgets what is there
     author = acceptance.message.author.id
-    delete_thread(acceptance.connection, acceptance.now, old.id, goes_on=True, person=author)
+    delete_thread(acceptance.connection, old.id, goes_on=True, person=author)
     if key.is_local:
         key = ConversationKey.local(acceptance.new.id)
     thread = thread_at(acceptance.connection, key) or create_thread(
-        acceptance.connection, acceptance.now, acceptance.new, key=key, by=""
+        acceptance.connection, acceptance.new, key=key, by=""
     )
     inbox = acceptance.insert(thread.id, "command", decision.reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)

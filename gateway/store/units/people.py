@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from gateway.conversation import Author
 from gateway.store.connection import Connection
 from gateway.store.decisions import PairingCode
+from gateway.store.operations import reads, writes
 from gateway.store.records import PairedPerson
 from gateway.store.rulebook import CodeCheck
 from gateway.store.units.audit import note
@@ -41,6 +42,7 @@ def names_of(connection: Connection, people: Collection[str]) -> dict[str, str]:
     return {row["author"]: row["author_name"] for row in rows if row["author_name"]}
 
 
+@reads
 def people(connection: Connection) -> list[PairedPerson]:
     """People who were let in with a code, the first ones first."""
     rows = connection.fetch("SELECT * FROM people ORDER BY paired_at, person")
@@ -64,14 +66,15 @@ def add_code(connection: Connection, person: Author, code: PairingCode) -> None:
     )
 
 
+@writes(alone=True)
 def redeem(
-    connection: Connection, now: float, code: CodeCheck, *, by: float | None = None
+    connection: Connection, code: CodeCheck, *, by: float | None = None
 ) -> PairedPerson | None:
     """Let in the person of a code that is good by then.
 
     None for a wrong, used or expired one. A wrong code is counted against each that waits.
     """
-    at = now if by is None else by
+    at = connection.now if by is None else by
     # A code that seems to be good for longer was drawn before the clock was set back.
     connection.execute(
         "DELETE FROM pairing_codes WHERE expires_at <= :at OR expires_at > :at + :lifetime"
@@ -83,31 +86,31 @@ def redeem(
             break
     else:
         connection.execute("UPDATE pairing_codes SET tries = tries + 1")
-        note(connection, now, "pairing.code_refused")
+        note(connection, "pairing.code_refused")
         return None
-    person = PairedPerson(id=row["person"], name=row["name"], paired_at=now)
+    person = PairedPerson(id=row["person"], name=row["name"], paired_at=connection.now)
     connection.execute("DELETE FROM pairing_codes WHERE person = :person", {"person": person.id})
     connection.execute(
         "INSERT INTO people (person, name, paired_at) VALUES (:person, :name, :now)"
         " ON CONFLICT (person) DO UPDATE"
         " SET name = excluded.name, paired_at = excluded.paired_at",
-        {"person": person.id, "name": person.name, "now": now},
+        {"person": person.id, "name": person.name, "now": connection.now},
     )
-    note(connection, now, "pairing.let_in", object=person.id)
+    note(connection, "pairing.let_in", object=person.id)
     return person
 
 
-def unpair(connection: Connection, now: float, person: str) -> bool:
+@writes(alone=True)
+def unpair(connection: Connection, person: str) -> bool:
     """Shut the person out again; False if they were not let in."""
     out = connection.change("DELETE FROM people WHERE person = :person", {"person": person}) > 0
     if out:
-        note(connection, now, "pairing.removed", object=person)
+        note(connection, "pairing.removed", object=person)
     return out
 
 
-def rate(
-    connection: Connection, now: float, thread: str, part: str, person: str, *, good: bool
-) -> None:
+@writes
+def rate(connection: Connection, thread: str, part: str, person: str, *, good: bool) -> None:
     """Keep a person's rating of a part of an answer. Raises NotFound."""
     find_thread(connection, thread)
     connection.execute(
@@ -115,12 +118,13 @@ def rate(
         " VALUES (:part, :person, :thread, :good, :now)"
         " ON CONFLICT (part, person) DO UPDATE"
         " SET thread = excluded.thread, good = excluded.good, at = excluded.at",
-        {"part": part, "person": person, "thread": thread, "good": good, "now": now},
+        {"part": part, "person": person, "thread": thread, "good": good, "now": connection.now},
     )
     outcome = "good" if good else "bad"
-    note(connection, now, "message.rated", thread=thread, person=person, outcome=outcome)
+    note(connection, "message.rated", thread=thread, person=person, outcome=outcome)
 
 
+@reads
 def feedback(connection: Connection, thread: str) -> Mapping[str, int]:
     """Numbers of ratings of the thread's answers, "good" or "bad"."""
     rows = connection.fetch(COUNT_FEEDBACK, {"thread": thread})

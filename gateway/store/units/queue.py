@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.events import MessageWithdrawn, SessionEvent
 from gateway.store.connection import Connection
+from gateway.store.operations import writes
 from gateway.store.records import WaitingMessage
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
@@ -42,14 +43,14 @@ def author_of_waiting(connection: Connection, thread: str, inbox: int) -> str | 
 
 
 def withdraw(
-    connection: Connection, now: float, thread: str, inbox: int
+    connection: Connection, thread: str, inbox: int
 ) -> tuple[str, list[SessionEvent]] | None:
     """Withdraw a waiting message: its text and the events it adds."""
     row = first(connection, f"SELECT text {_WAITS}", {"inbox": inbox, "thread": thread})
     if row is None:
         return None
     told = _refuse(connection, thread, inbox, "withdrawn")
-    return row["text"], list(add_events(connection, thread, told, now))
+    return row["text"], list(add_events(connection, thread, told))
 
 
 def refuse_first(connection: Connection, thread: str, reason: str) -> list[SessionEvent]:
@@ -72,14 +73,15 @@ def _refuse(connection: Connection, thread: str, inbox: int, reason: str) -> lis
     return [MessageWithdrawn(thread=thread, inbox=inbox), *hold_over(connection, thread)]
 
 
+@writes
 def withdraw_here(
-    connection: Connection, now: float, thread: str, inbox: int
+    connection: Connection, thread: str, inbox: int
 ) -> tuple[str, list[SessionEvent]] | None:
     """Withdraw a waiting message for the operator."""
     connection.lock(thread)
-    taken = withdraw(connection, now, thread, inbox)
+    taken = withdraw(connection, thread, inbox)
     if taken is not None:
-        note(connection, now, "message.withdrawn", thread=thread, object=str(inbox))
+        note(connection, "message.withdrawn", thread=thread, object=str(inbox))
     return taken
 
 

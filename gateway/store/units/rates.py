@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gateway.rates import DrawnTokens, RateLimit
 from gateway.store.connection import Connection
+from gateway.store.operations import writes
 from gateway.store.units.rows import UNSYNCED, first
 
 FORGOTTEN = 3600.0
@@ -42,11 +43,12 @@ class _Bucket(NamedTuple):
     """The clock was, since it was last drawn from."""
 
 
+@writes
 def draw_tokens(
-    connection: Connection, now: float, limit: RateLimit, most: int, reserve: float = 0.0
+    connection: Connection, limit: RateLimit, most: int, reserve: float = 0.0
 ) -> DrawnTokens:
     """Draw up to `most` tokens, and leave `reserve` in the bucket."""
-    bucket, each = _bucket(connection, now, limit), 60 / limit.per_minute
+    bucket, each = _bucket(connection, limit), 60 / limit.per_minute
     level = limit.burst - (bucket.full_at - bucket.now) / each
     tokens = max(0, min(most, int(level - reserve + 1e-6)))
     if tokens or bucket.is_set_back:
@@ -55,18 +57,19 @@ def draw_tokens(
     return DrawnTokens(tokens=tokens, wait=wait, level=max(0.0, level - tokens))
 
 
-def close_rate(connection: Connection, now: float, limit: RateLimit, seconds: float) -> None:
+@writes
+def close_rate(connection: Connection, limit: RateLimit, seconds: float) -> None:
     """Leave nothing to draw for so long, and one token then."""
-    bucket = _bucket(connection, now, limit)
+    bucket = _bucket(connection, limit)
     filled = (limit.burst - 1) * 60 / limit.per_minute
     _keep(connection, bucket, max(bucket.full_at, bucket.now + seconds + filled))
 
 
-def _bucket(connection: Connection, now: float, limit: RateLimit) -> _Bucket:
+def _bucket(connection: Connection, limit: RateLimit) -> _Bucket:
     name = blake2b(limit.name.encode(), digest_size=16).hexdigest()
     connection.execute(UNSYNCED)
     connection.lock(f"rate {name}")
-    row = first(connection, _LOOK, {"name": name, "now": now})
+    row = first(connection, _LOOK, {"name": name, "now": connection.now})
     assert row is not None
     now, joined = float(row["now"]), row["joined"]
     is_new = row["full_at"] is None

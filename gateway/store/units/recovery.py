@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.events import Notice
 from gateway.store.connection import Connection
+from gateway.store.operations import writes
 from gateway.store.rulebook import RecoveryWords, RequestDating
 from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread, broken_off
 from gateway.store.units import doubts
@@ -27,9 +28,9 @@ _OTHERS = """
 """Nodes that were there before this one, and may live."""
 
 
+@writes(alone=True)
 def recover(
     connection: Connection,
-    now: float,
     boot: str,
     words: RecoveryWords,
     asked: RequestDating | None = None,
@@ -38,16 +39,16 @@ def recover(
 
     After a loss, park whatever is unfinished: it may have been done.
     """
-    note(connection, now, "gateway.started", person="", object=boot)
-    mend_threads(connection, now)
+    note(connection, "gateway.started", person="", object=boot)
+    mend_threads(connection)
     if words.doubt is not None:
-        doubts.park_unfinished(connection, now, boot, words.doubt)
+        doubts.park_unfinished(connection, boot, words.doubt)
         mark_told(connection)
-    resume_lost(connection, now, words)
-    expect_anew(connection, now)
+    resume_lost(connection, words)
+    expect_anew(connection)
     if not scalar(connection, _OTHERS, {"boot": boot}):
         free_lost_lanes(connection)
-        date_anew(connection, asked or RequestDating(by=now))
+        date_anew(connection, asked or RequestDating(by=connection.now))
         connection.hasten()  # whatever a thread waited for may be over
     return [
         RecoveredThread(
@@ -61,7 +62,7 @@ def recover(
     ]
 
 
-def resume_lost(connection: Connection, now: float, words: RecoveryWords) -> None:
+def resume_lost(connection: Connection, words: RecoveryWords) -> None:
     """Count attempts of turns whose node is gone; park frequent failures.
 
     They run no more: until somebody claims them, nobody counts them again.
@@ -78,14 +79,14 @@ def resume_lost(connection: Connection, now: float, words: RecoveryWords) -> Non
             notice = Notice(
                 thread=lease.thread, turn=lease.turn, text=words.interrupted, level="warning"
             )
-            add_events(connection, lease.thread, [notice], now)
+            add_events(connection, lease.thread, [notice])
         else:
-            _park(connection, lease, words, now)
+            _park(connection, lease, words)
 
 
-def _park(connection: Connection, lease: Lease, words: RecoveryWords, now: float) -> None:
+def _park(connection: Connection, lease: Lease, words: RecoveryWords) -> None:
     """End the turn as it stands, with its messages as shown."""
     begun = open_messages(connection, lease.thread)
     notice = Notice(thread=lease.thread, turn=lease.turn, text=words.parked, level="error")
     events = [*(broken_off(lease, shown) for shown in begun), notice]
-    park(connection, lease, events, words.reason, now)
+    park(connection, lease, events, words.reason)

@@ -10,6 +10,7 @@ from gateway.errors import NotFound
 from gateway.events import InputResolved, InputSupported, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.decisions import RequestAnswer, RequestSupport
+from gateway.store.operations import writes
 from gateway.store.records import Request, RequestState
 from gateway.store.units import audit
 from gateway.store.units.events import add_events
@@ -32,13 +33,11 @@ REQUESTS = Table(
 )
 
 
-def ask(connection: Connection, request: Request, now: float, *, shown: int = 0) -> None:
+def ask(connection: Connection, request: Request, *, shown: int = 0) -> None:
     """Note a new request; the event `shown` has the call's arguments."""
     due_at = due(request.asked_at, 0, request.expires_at)
     insert(connection, REQUESTS, request, due_at=due_at, taken=request.awaited)
-    note(
-        connection, request, "asked", now, person="", agent="".join(request.agent[-1:]), shown=shown
-    )
+    note(connection, request, "asked", person="", agent="".join(request.agent[-1:]), shown=shown)
 
 
 def resolve(
@@ -46,19 +45,18 @@ def resolve(
     decision: RequestAnswer,
     author: Author,
     place: ConversationKey,
-    now: float,
 ) -> tuple[Request, tuple[SessionEvent, ...]]:
     """Answer a request; it, and the events this adds. Raises NotFound."""
     request = existing_request(connection, decision.request)
-    settle(connection, request, "answered", decision.outcome, now, decision.answer, author.id)
+    settle(connection, request, "answered", decision.outcome, decision.answer, author.id)
     if decision.grant is not None:
-        grant(connection, request, decision.grant, author, place, now)
+        grant(connection, request, decision.grant, author, place)
     if decision.answer.kind == "approve_new":
-        accept_meant(connection, now, request, author.id)
+        accept_meant(connection, request, author.id)
     outcome = decision.outcome if request.kind == "approval" else ""
-    note(connection, request, "answered", now, person=author.id, outcome=outcome, place=str(place))
+    note(connection, request, "answered", person=author.id, outcome=outcome, place=str(place))
     event = resolved(request, decision.outcome, author.name)
-    return request, add_events(connection, request.thread, [event], now)
+    return request, add_events(connection, request.thread, [event])
 
 
 def support(
@@ -66,7 +64,6 @@ def support(
     decision: RequestSupport,
     author: Author,
     place: ConversationKey,
-    now: float,
 ) -> tuple[Request, tuple[SessionEvent, ...]]:
     """Note one of several approvals; the request and the events this adds.
 
@@ -81,11 +78,11 @@ def support(
             "person": author.id,
             "always": decision.kind != "approve",
             "kind": decision.kind,
-            "now": now,
+            "now": connection.now,
         },
     )
     outcome = f"approved, {decision.approved} of {decision.quorum}"
-    note(connection, request, "supported", now, person=author.id, outcome=outcome, place=str(place))
+    note(connection, request, "supported", person=author.id, outcome=outcome, place=str(place))
     event = InputSupported(
         thread=request.thread,
         turn=request.turn,
@@ -94,27 +91,26 @@ def support(
         approved=decision.approved,
         quorum=decision.quorum,
     )
-    return request, add_events(connection, request.thread, [event], now)
+    return request, add_events(connection, request.thread, [event])
 
 
-def close(connection: Connection, turn: str, outcome: str, now: float) -> list[SessionEvent]:
+def close(connection: Connection, turn: str, outcome: str) -> list[SessionEvent]:
     """Close the turn's open requests; the events to add."""
     rows = connection.fetch(
         f"SELECT {REQUEST_COLUMNS} WHERE r.turn = :turn AND r.state = 'open'", {"turn": turn}
     )
-    return _closed(connection, [request_of(row) for row in rows], outcome, now)
+    return _closed(connection, [request_of(row) for row in rows], outcome)
 
 
-def withdraw(
-    connection: Connection, requests: Iterable[str], outcome: str, now: float
-) -> list[SessionEvent]:
+def withdraw(connection: Connection, requests: Iterable[str], outcome: str) -> list[SessionEvent]:
     """Close those of these requests that are open; the events to add."""
     found = [existing_request(connection, request) for request in requests]
-    return _closed(connection, [each for each in found if each.state == "open"], outcome, now)
+    return _closed(connection, [each for each in found if each.state == "open"], outcome)
 
 
+@writes
 def close_unshown(
-    connection: Connection, now: float, thread: str, request: str = ""
+    connection: Connection, thread: str, request: str = ""
 ) -> tuple[SessionEvent, ...]:
     """Close requests within calls of a thread that can't be shown.
 
@@ -126,24 +122,24 @@ def close_unshown(
         " AND (:request = '' OR r.id = :request)",
         {"thread": thread, "request": request},
     )
-    events = _closed(connection, [request_of(row) for row in rows], UNSHOWN, now)
-    return add_events(connection, thread, events, now)
+    events = _closed(connection, [request_of(row) for row in rows], UNSHOWN)
+    return add_events(connection, thread, events)
 
 
 def _closed(
-    connection: Connection, requests: Sequence[Request], outcome: str, now: float
+    connection: Connection, requests: Sequence[Request], outcome: str
 ) -> list[SessionEvent]:
     for request in requests:
-        settle(connection, request, "closed", outcome, now)
-        note(connection, request, "closed", now, person="", outcome=outcome)
+        settle(connection, request, "closed", outcome)
+        note(connection, request, "closed", person="", outcome=outcome)
     return [resolved(request, outcome) for request in requests]
 
 
-def close_anew(connection: Connection, request: Request, now: float) -> SessionEvent:
+def close_anew(connection: Connection, request: Request) -> SessionEvent:
     """Close an approval of a changed tool; its turn asks anew."""
     denied = Answer(kind="deny", text=TOOL_CHANGED.removeprefix("closed: "))
-    settle(connection, request, "expired", TOOL_CHANGED, now, denied)
-    note(connection, request, "closed", now, person="", outcome=TOOL_CHANGED)
+    settle(connection, request, "expired", TOOL_CHANGED, denied)
+    note(connection, request, "closed", person="", outcome=TOOL_CHANGED)
     return resolved(request, TOOL_CHANGED)
 
 
@@ -176,7 +172,6 @@ def settle(
     request: Request,
     state: RequestState,
     outcome: str,
-    now: float,
     answer: Answer | None = None,
     by: str = "",
 ) -> None:
@@ -191,19 +186,17 @@ def settle(
             "text": answer.text if answer else "",
             "by": by,
             "outcome": outcome,
-            "now": now,
+            "now": connection.now,
             "request": request.id,
         },
     )
 
 
-def note(
-    connection: Connection, asked: Request, what: str, now: float, **columns: str | int
-) -> None:
+def note(connection: Connection, asked: Request, what: str, **columns: str | int) -> None:
     """Add to the audit of a request."""
     names = ("thread", "turn", "kind", "tool", "call", "arguments_hash")
     of_request = {name: getattr(asked, name) for name in names}
-    audit.note(connection, now, what, **{**of_request, "request": asked.id, **columns})
+    audit.note(connection, what, **{**of_request, "request": asked.id, **columns})
 
 
 def resolved(request: Request, outcome: str, by: str = "") -> InputResolved:

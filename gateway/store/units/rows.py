@@ -11,6 +11,7 @@ from gateway.conversation import LOCAL_OPERATOR, Author, AuthorKind, Conversatio
 from gateway.errors import NotFound
 from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row
 from gateway.store.decisions import NewThread
+from gateway.store.operations import reads, writes
 from gateway.store.records import CallRow, OpenMessage, Request, Thread
 from gateway.store.units.audit import note
 from gateway.store.value_rows import rows_as
@@ -176,6 +177,7 @@ call_of = rows_as(CallRow, without=("outcome",))
 """A row of tool_calls."""
 
 
+@reads
 def open_messages(connection: Connection, thread: str) -> tuple[OpenMessage, ...]:
     """The text shown so far of messages that are not finished."""
     rows = connection.fetch(
@@ -192,9 +194,9 @@ def find_thread(connection: Connection, thread: str) -> Thread:
     return thread_of(row)
 
 
+@writes
 def create_thread(
     connection: Connection,
-    now: float,
     new: NewThread,
     *,
     key: ConversationKey,
@@ -203,7 +205,7 @@ def create_thread(
 ) -> Thread:
     """Make a thread; the audit has it if `by` names somebody."""
     if by:
-        note(connection, now, "thread.created", thread=new.id, person=by, object=new.team)
+        note(connection, "thread.created", thread=new.id, person=by, object=new.team)
     connection.execute(
         "INSERT INTO threads (id, key, title, team, definition, participants, mode, config,"
         " config_digest, created_at, updated_at) VALUES (:id, :key, :title, :team, :definition,"
@@ -218,7 +220,7 @@ def create_thread(
             "mode": new.mode,
             "config": new.origin.path,
             "digest": new.origin.digest,
-            "now": now,
+            "now": connection.now,
         },
     )
     return Thread(
@@ -234,7 +236,7 @@ def create_thread(
         config=new.origin.path,
         config_digest=new.origin.digest,
         state="idle",
-        updated_at=now,
+        updated_at=connection.now,
     )
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from gateway.base.words import words_of
 from gateway.store.connection import Connection, Row
+from gateway.store.operations import reads, writes
 from gateway.store.units.rows import UNSYNCED, scalar
 
 TEXTS = 400
@@ -80,6 +81,7 @@ def indexed_thread(connection: Connection, thread: str) -> IndexedThread:
     return IndexedThread(*rows[0]) if rows else IndexedThread(thread)
 
 
+@reads
 def unindexed(connection: Connection) -> bool:
     """True if there are texts whose words are not in the index."""
     return bool(connection.fetch("SELECT 1 FROM unsearched LIMIT 1"))
@@ -93,6 +95,7 @@ def index_anew(connection: Connection) -> None:
     )
 
 
+@writes
 def index_words(connection: Connection) -> bool:
     """Index the words of some texts; True if more are left."""
     connection.execute(UNSYNCED)

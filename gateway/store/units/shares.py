@@ -7,6 +7,7 @@ from dataclasses import replace
 from hashlib import blake2b
 
 from gateway.store.connection import Connection
+from gateway.store.operations import writes
 from gateway.store.records import UsageTotals
 from gateway.store.shares import NOTHING, Amounts, BudgetShare, ShareQuery
 from gateway.store.units.rows import first
@@ -29,6 +30,7 @@ _KEEP = """
 _LEAVE = "DELETE FROM budget_shares WHERE budget = :budget AND boot = :boot"
 
 
+@writes
 def draw_shares(
     connection: Connection, boot: str, queries: Sequence[ShareQuery]
 ) -> list[BudgetShare]:

@@ -226,21 +226,17 @@ def forget_edits(connection: Connection, target: int, *, but: int = 0) -> None:
     connection.execute(f"UPDATE inbox SET text = NULL, quotes = '[]' WHERE id IN {old}", which)
 
 
-def offer_again(
-    connection: Connection, target: Target, offer: Offer, now: float
-) -> tuple[SessionEvent, ...]:
+def offer_again(connection: Connection, target: Target, offer: Offer) -> tuple[SessionEvent, ...]:
     """Offer, once, to run the target again as it is now."""
     offered = connection.change(
         "UPDATE inbox SET reason = 'offered' WHERE id = :inbox AND reason = ''"
         " AND thread IN (SELECT id FROM threads WHERE current)",
         {"inbox": target.inbox},
     )
-    return make_offer(connection, replace(target, turn=""), offer, now) if offered else ()
+    return make_offer(connection, replace(target, turn=""), offer) if offered else ()
 
 
-def make_offer(
-    connection: Connection, target: Target, offer: Offer, now: float
-) -> tuple[SessionEvent, ...]:
+def make_offer(connection: Connection, target: Target, offer: Offer) -> tuple[SessionEvent, ...]:
     """Offer people in the target's thread what may be done about it."""
     notice = Notice(
         thread=target.thread,
@@ -249,12 +245,10 @@ def make_offer(
         command=offer.command,
         label=offer.label,
     )
-    return add_events(connection, target.thread, [notice], now)
+    return add_events(connection, target.thread, [notice])
 
 
-def shown(
-    connection: Connection, target: Target, text: str, now: float
-) -> tuple[SessionEvent, ...]:
+def shown(connection: Connection, target: Target, text: str) -> tuple[SessionEvent, ...]:
     """Show a waiting message as it is now."""
     queued = MessageQueued(
         thread=target.thread,
@@ -262,4 +256,4 @@ def shown(
             inbox=target.inbox, author=target.name, text=text, author_id=target.author
         ),
     )
-    return add_events(connection, target.thread, [queued], now)
+    return add_events(connection, target.thread, [queued])

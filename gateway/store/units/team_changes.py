@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from gateway.errors import LeaseLost
 from gateway.events import Notice, SessionEvent, TurnFinished
 from gateway.store.connection import Connection
+from gateway.store.operations import writes
 from gateway.store.turn_records import Lease, Succession
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
@@ -16,8 +17,9 @@ from gateway.store.units.rows import first
 from gateway.store.units.turns import add_checkpoint
 
 
+@writes
 def succeed(
-    connection: Connection, now: float, lease: Lease, succession: Succession
+    connection: Connection, lease: Lease, succession: Succession
 ) -> tuple[SessionEvent, ...]:
     """Note the definition of the thread's team, or of a new one.
 
@@ -39,27 +41,28 @@ def succeed(
     if succession.notice:
         what = "thread.model_changed" if succession.own_models else "thread.team_changed"
         place = {"thread": lease.thread, "turn": lease.turn, "person": ""}
-        note(connection, now, what, **place, object=succession.definition)
+        note(connection, what, **place, object=succession.definition)
     events: list[SessionEvent] = []
     if succession.own_models:
         connection.execute("UPDATE threads SET model = '' WHERE id = :id", {"id": lease.thread})
         connection.execute("UPDATE turns SET model = '' WHERE id = :id", {"id": lease.turn})
     if succession.replaces:
-        _put_away(connection, lease.thread, succession.replaces, now)
+        _put_away(connection, lease.thread, succession.replaces)
         if succession.stands is not None:
             add_checkpoint(connection, lease, succession.stands)
         of_turn = {"turn": lease.turn}
         connection.execute("UPDATE turns SET delivered = FALSE WHERE id = :turn", of_turn)
         # The new team knows nothing of what this turn is about.
         connection.execute("UPDATE inbox SET joined = FALSE WHERE turn = :turn", of_turn)
-        events += close(connection, lease.turn, f"closed: {succession.reason}", now)
+        events += close(connection, lease.turn, f"closed: {succession.reason}")
     if succession.notice:
         events.append(Notice(thread=lease.thread, turn=lease.turn, text=succession.notice))
-    return add_events(connection, lease.thread, events, now)
+    return add_events(connection, lease.thread, events)
 
 
+@writes(alone=True)
 def withdraw_questions(
-    connection: Connection, now: float, threads: Collection[str], *, reason: str, notice: str
+    connection: Connection, threads: Collection[str], *, reason: str, notice: str
 ) -> Mapping[str, tuple[SessionEvent, ...]]:
     """End waiting turns of these threads, whose teams are gone.
 
@@ -73,36 +76,36 @@ def withdraw_questions(
             {"thread": thread},
         )
         if row is not None:
-            added[thread] = _withdraw(connection, thread, row["id"], reason, notice, now)
+            added[thread] = _withdraw(connection, thread, row["id"], reason, notice)
     return added
 
 
 def _withdraw(
-    connection: Connection, thread: str, turn: str, reason: str, notice: str, now: float
+    connection: Connection, thread: str, turn: str, reason: str, notice: str
 ) -> tuple[SessionEvent, ...]:
     connection.execute(
         "UPDATE turns SET status = 'stopped', reason = :reason, finished_at = :now"
         " WHERE id = :turn",
-        {"reason": reason, "now": now, "turn": turn},
+        {"reason": reason, "now": connection.now, "turn": turn},
     )
     connection.execute(
         "UPDATE threads SET state = 'idle', epoch = epoch + 1 WHERE id = :thread",
         {"thread": thread},
     )
     events = [
-        *close(connection, turn, f"closed: {reason}", now),
+        *close(connection, turn, f"closed: {reason}"),
         Notice(thread=thread, turn=turn, text=notice, level="warning"),
         TurnFinished(thread=thread, turn=turn, outcome="stopped", reason=reason),
     ]
-    return add_events(connection, thread, events, now)
+    return add_events(connection, thread, events)
 
 
-def _put_away(connection: Connection, thread: str, definition: str, now: float) -> None:
+def _put_away(connection: Connection, thread: str, definition: str) -> None:
     connection.execute(
         "INSERT INTO old_states (thread, definition, n, kind, data, replaced_at)"
         " SELECT thread, :definition, n, kind, data, :now FROM checkpoints"
         " WHERE thread = :thread ORDER BY n",
-        {"definition": definition, "now": now, "thread": thread},
+        {"definition": definition, "now": connection.now, "thread": thread},
     )
     of_thread = {"thread": thread}
     connection.execute("DELETE FROM checkpoints WHERE thread = :thread", of_thread)

@@ -12,6 +12,7 @@ from gateway.base.words import parts_of
 from gateway.conversation import LOCAL, ConversationKey, Place, RecentMessage, place_mark
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
+from gateway.store.operations import reads, writes
 from gateway.store.records import Thread, Wait
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
@@ -45,21 +46,21 @@ SELECT conversation, message_id, link FROM said WHERE n <= :each ORDER BY order_
 """
 
 
-def rename_thread(
-    connection: Connection, now: float, thread: str, title: str
-) -> list[SessionEvent]:
+@writes
+def rename_thread(connection: Connection, thread: str, title: str) -> list[SessionEvent]:
     """Give a thread another title. Raises NotFound."""
     connection.lock(thread)
     find_thread(connection, thread)
     connection.execute(
         "UPDATE threads SET title = :title WHERE id = :thread", {"title": title, "thread": thread}
     )
-    note(connection, now, "thread.renamed", thread=thread)
+    note(connection, "thread.renamed", thread=thread)
     renamed = ThreadRenamed(thread=thread, title=title, given=True)
-    return list(add_events(connection, thread, [renamed], now))
+    return list(add_events(connection, thread, [renamed]))
 
 
-def adopt_thread(connection: Connection, now: float, thread: str, origin: Origin) -> Thread:
+@writes
+def adopt_thread(connection: Connection, thread: str, origin: Origin) -> Thread:
     """Let a thread belong to another config from now on. Raises NotFound."""
     connection.lock(thread)
     found = find_thread(connection, thread)
@@ -67,7 +68,7 @@ def adopt_thread(connection: Connection, now: float, thread: str, origin: Origin
         "UPDATE threads SET config = :config, config_digest = :digest WHERE id = :thread",
         {"config": origin.path, "digest": origin.digest, "thread": thread},
     )
-    note(connection, now, "thread.adopted", thread=thread, object=origin.path)
+    note(connection, "thread.adopted", thread=thread, object=origin.path)
     return replace(found, config=origin.path, config_digest=origin.digest)
 
 
@@ -87,6 +88,7 @@ WHERE r.state = 'open' AND r.thread IN {threads} ORDER BY r.created_at DESC
 """
 
 
+@reads
 def threads(
     connection: Connection,
     *,
@@ -112,6 +114,7 @@ def threads(
     return _with_waits(connection, _with_places(connection, [thread_of(row) for row in rows]))
 
 
+@reads
 def newest_thread(connection: Connection, origin: Origin, teams: Collection[str]) -> Thread | None:
     """The config's last thread in the terminal with such a team.
 
@@ -123,6 +126,7 @@ def newest_thread(connection: Connection, origin: Origin, teams: Collection[str]
     return None if row is None else thread_of(row)
 
 
+@reads
 def thread(connection: Connection, thread: str) -> Thread:
     """The thread, with the name of its place. Raises NotFound."""
     return _with_places(connection, [find_thread(connection, thread)])[0]
@@ -189,12 +193,14 @@ def thread_ids(connection: Connection) -> frozenset[str]:
     return frozenset(row["id"] for row in connection.fetch("SELECT id FROM threads"))
 
 
+@reads
 def thread_at(connection: Connection, key: ConversationKey) -> Thread | None:
     """The conversation's current thread; None if it is unknown."""
     row = first(connection, f"{THREADS} WHERE t.key = :key AND t.current", {"key": str(key)})
     return None if row is None else thread_of(row)
 
 
+@reads
 def threads_of(connection: Connection, person: str) -> list[Thread]:
     """The threads in which this person has written, asked or answered."""
     rows = connection.fetch(
@@ -203,6 +209,7 @@ def threads_of(connection: Connection, person: str) -> list[Thread]:
     return [thread_of(row) for row in rows]
 
 
+@reads
 def outdated(connection: Connection, definitions: Mapping[str, str]) -> list[Thread]:
     """The threads whose team has another definition than here, or none."""
     known = "".join(
@@ -216,6 +223,7 @@ def outdated(connection: Connection, definitions: Mapping[str, str]) -> list[Thr
     return [thread_of(row) for row in rows]
 
 
+@reads
 def recent_messages(
     connection: Connection,
     platform: str,
@@ -246,6 +254,7 @@ def recent_messages(
     ]
 
 
+@reads
 def link_of(connection: Connection, turn: str) -> str:
     """A link to the message of the turn; "" without one."""
     link = scalar(

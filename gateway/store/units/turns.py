@@ -10,6 +10,7 @@ from gateway.client import ThreadState
 from gateway.errors import LeaseLost
 from gateway.events import Notice, SessionEvent, ToolStarted, TurnFinished
 from gateway.store.connection import Connection
+from gateway.store.operations import writes
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
 from gateway.store.turn_records import Lease, StoredUpdate, TurnEnd, TurnUpdate
 from gateway.store.units import audit, queue, usage
@@ -62,7 +63,7 @@ _WRITE_CALL = """
 """
 
 
-def record(connection: Connection, now: float, lease: Lease, record: TurnUpdate) -> StoredUpdate:
+def record(connection: Connection, lease: Lease, record: TurnUpdate) -> StoredUpdate:
     """Add to a running turn, all of it or nothing. Raises LeaseLost."""
     connection.lock(lease.thread)
     row = first(
@@ -74,27 +75,27 @@ def record(connection: Connection, now: float, lease: Lease, record: TurnUpdate)
         raise LeaseLost(lease.thread)
     stands = _TurnStatus._make(row)
     if record.withdrawn:
-        closed = asked.withdraw(connection, record.withdrawn, CALL_IS_OVER, now)
+        closed = asked.withdraw(connection, record.withdrawn, CALL_IS_OVER)
         record = replace(record, events=(*record.events, *closed))
     _save_state(connection, lease, record, stands)
     _keep_shown(connection, lease.thread, record, stands)
     if record.calls or record.requests:
-        _write_calls(connection, lease, record, stands, now)
+        _write_calls(connection, lease, record, stands)
     if record.files_at is not None:
         connection.execute(
             "UPDATE threads SET files_at = :files_at WHERE id = :thread",
             {"files_at": record.files_at, "thread": lease.thread},
         )
     if record.uses:
-        usage.add(connection, lease, record.uses, now)
+        usage.add(connection, lease, record.uses, connection.now)
     if record.handoff_from is not None:
         connection.execute(
             "UPDATE threads SET handoff_from = :agent WHERE id = :thread",
             {"agent": record.handoff_from, "thread": lease.thread},
         )
     if record.end is None:
-        return StoredUpdate(events=_add(connection, lease, record.events, stands, now))
-    return _end(connection, lease, record, record.end, stands, now)
+        return StoredUpdate(events=_add(connection, lease, record.events, stands))
+    return _end(connection, lease, record, record.end, stands)
 
 
 def _save_state(
@@ -131,12 +132,11 @@ def _add(
     lease: Lease,
     events: Sequence[SessionEvent],
     stands: _TurnStatus,
-    now: float,
     *,
     state: ThreadState | None = None,
 ) -> tuple[SessionEvent, ...]:
     after = stands.last_seq
-    return add_events(connection, lease.thread, events, now, after=after, state=state)
+    return add_events(connection, lease.thread, events, after=after, state=state)
 
 
 def add_checkpoint(connection: Connection, lease: Lease, checkpoint: Checkpoint) -> None:
@@ -155,7 +155,7 @@ def add_checkpoint(connection: Connection, lease: Lease, checkpoint: Checkpoint)
 
 
 def _write_calls(
-    connection: Connection, lease: Lease, record: TurnUpdate, stands: _TurnStatus, now: float
+    connection: Connection, lease: Lease, record: TurnUpdate, stands: _TurnStatus
 ) -> None:
     """Write the journal and new requests, with their audit."""
     shown = {
@@ -164,22 +164,22 @@ def _write_calls(
         if isinstance(event, ToolStarted)
     }
     for call in record.calls:
-        _write_call(connection, lease, call, now)
+        _write_call(connection, lease, call)
         seq = shown.get(call.key, 0)
-        audit.note_call(connection, now, lease, call, person=stands.author, shown=seq)
+        audit.note_call(connection, lease, call, person=stands.author, shown=seq)
     for request in record.requests:
-        asked.ask(connection, request, now, shown=shown.get(request.call, 0))
+        asked.ask(connection, request, shown=shown.get(request.call, 0))
 
 
-def _write_call(connection: Connection, lease: Lease, call: CallRow, now: float) -> None:
+def _write_call(connection: Connection, lease: Lease, call: CallRow) -> None:
     connection.execute(
         _WRITE_CALL,
         {
             **CALLS.row(call),
             "thread": lease.thread,
             "turn": lease.turn,
-            "now": now,
-            "ended": now if call.status in ("finished", "settled", "unknown") else None,
+            "now": connection.now,
+            "ended": connection.now if call.status in ("finished", "settled", "unknown") else None,
         },
     )
 
@@ -190,7 +190,6 @@ def _end(
     record: TurnUpdate,
     end: TurnEnd,
     stands: _TurnStatus,
-    now: float,
 ) -> StoredUpdate:
     """Write how the turn leaves its lane, with the events this adds."""
     over = end.status not in ("paused", "waiting")
@@ -206,71 +205,66 @@ def _end(
         {
             "status": end.status,
             "reason": reason,
-            "finished_at": now if over else None,
+            "finished_at": connection.now if over else None,
             "delivered": bool(stands.delivered or record.checkpoints),
             "waits": end.status == "waiting",
             "turn": lease.turn,
         },
     )
     if end.status == "paused":
-        return StoredUpdate(events=_add(connection, lease, record.events, stands, now))
+        return StoredUpdate(events=_add(connection, lease, record.events, stands))
     asks = bool(stands.asks or record.requests)
-    closed = close_requests(connection, lease, reason, now) if over and asks else []
+    closed = close_requests(connection, lease, reason) if over and asks else []
     outcome = "waiting" if end.status == "waiting" else end.status
     finished = TurnFinished(thread=lease.thread, turn=lease.turn, outcome=outcome, reason=reason)
     added = [*record.events, *closed, finished]
     state = "idle" if over else "waiting"
-    events = _add(connection, lease, added, stands, now, state=state)
+    events = _add(connection, lease, added, stands, state=state)
     again = bool(stands.waits) if over else asked.mark_ready(connection, lease.turn)
     return StoredUpdate(events=events, again=again)
 
 
-def park(
-    connection: Connection, lease: Lease, events: Sequence[SessionEvent], reason: str, now: float
-) -> None:
+def park(connection: Connection, lease: Lease, events: Sequence[SessionEvent], reason: str) -> None:
     """End the turn where it stands, and park its thread."""
     of_thread = {"thread": lease.thread}
     connection.execute("DELETE FROM open_messages WHERE thread = :thread", of_thread)
     connection.execute(
         "UPDATE turns SET status = 'interrupted', reason = :reason, finished_at = :now"
         " WHERE id = :turn",
-        {"reason": reason, "now": now, "turn": lease.turn},
+        {"reason": reason, "now": connection.now, "turn": lease.turn},
     )
     connection.execute("UPDATE threads SET state = 'parked' WHERE id = :thread", of_thread)
-    add_events(connection, lease.thread, events, now)
-    closed = close_requests(connection, lease, f"the turn was {reason}", now)
-    add_events(connection, lease.thread, closed, now)
+    add_events(connection, lease.thread, events)
+    closed = close_requests(connection, lease, f"the turn was {reason}")
+    add_events(connection, lease.thread, closed)
     finished = TurnFinished(
         thread=lease.thread, turn=lease.turn, outcome="interrupted", reason=reason
     )
-    add_events(connection, lease.thread, [finished], now)
+    add_events(connection, lease.thread, [finished])
 
 
-def end_unbegun(
-    connection: Connection, now: float, thread: str, boot: str, notice: Notice
-) -> StoredUpdate:
+@writes
+def end_unbegun(connection: Connection, thread: str, boot: str, notice: Notice) -> StoredUpdate:
     """End work that could not begin; a notice says so once.
 
     Its open turn fails; without one, the message that waits first is refused. Neither is read.
     Raises LeaseLost unless the thread is there.
     """
     connection.lock(thread)
-    mend_thread(connection, now, thread)
+    mend_thread(connection, thread)
     if turn := queue.open_turn(connection, thread):
         connection.execute("UPDATE turns SET status = 'running' WHERE id = :turn", {"turn": turn})
         lease = Lease(thread=thread, turn=turn, epoch=fence(connection, thread, boot))
         end = TurnEnd(status="failed", reason=notice.text)
         said = tuple(replace(each, turn=turn) for each in untold(connection, thread, notice))
-        return record(connection, now, lease, TurnUpdate(events=said, end=end))
+        return record(connection, lease, TurnUpdate(events=said, end=end))
     refused = queue.refuse_first(connection, thread, UNBEGUN)
     told = untold(connection, thread, notice)
-    events = add_events(connection, thread, [*refused, *told], now)
+    events = add_events(connection, thread, [*refused, *told])
     return StoredUpdate(events=events, again=queue.waits(connection, thread))
 
 
-def close_requests(
-    connection: Connection, lease: Lease, reason: str, now: float
-) -> list[SessionEvent]:
+def close_requests(connection: Connection, lease: Lease, reason: str) -> list[SessionEvent]:
     """Close the requests of an ended turn; the events to add."""
     outcome = f"closed: {reason}" if reason else "closed"
-    return asked.close(connection, lease.turn, outcome, now)
+    return asked.close(connection, lease.turn, outcome)

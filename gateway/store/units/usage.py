@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from gateway.base.calendar import Scope
 from gateway.store.connection import Connection, Row
+from gateway.store.operations import reads
 from gateway.store.records import NOTHING_USED, ModelUse, UsageTotals
 from gateway.store.turn_records import Lease
 from gateway.store.units.rows import first
@@ -74,6 +75,7 @@ def of_turn(connection: Connection, thread: str, turn: str) -> UsageTotals:
     return _used_of(first(connection, query, {"thread": thread, "turn": turn}))
 
 
+@reads
 def spent(connection: Connection, scope: Scope | None, name: str, since: float) -> UsageTotals:
     """Sums since a time, in a scope or over everybody."""
     of_scope = "" if scope is None else f" AND {_COLUMNS[scope]} = :name"

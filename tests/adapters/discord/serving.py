@@ -19,6 +19,9 @@ from gateway.access.authority import Access
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import counts as count_units
+from gateway.store.units import gaps, outbox
 from teams.base import Team
 from tests.fakes.held_catch_up import HeldCatchUp
 from tests.fakes.new_store import new_store
@@ -80,14 +83,14 @@ async def serving(
 async def wait_delivered(gateway: Gateway) -> None:
     """Wait until everything is on the platform."""
     async with asyncio.timeout(20):
-        while await gateway.store.undelivered_threads("discord"):  # noqa: ASYNC110 (in the store)
+        while await gateway.store.run(outbox.undelivered_threads, "discord"):  # noqa: ASYNC110 (in the store)
             await asyncio.sleep(0.01)
 
 
 async def wait_accepted(gateway: Gateway, events: int) -> None:
     """Wait until so many messages, edits and deletions are in the store."""
     async with asyncio.timeout(20):
-        while sum((await gateway.store.counts()).inbox.values()) < events:  # noqa: ASYNC110 (in the store)
+        while sum((await gateway.store.run(count_units.counts)).inbox.values()) < events:  # noqa: ASYNC110 (in the store)
             await asyncio.sleep(0.01)
 
 
@@ -95,7 +98,7 @@ async def wait_caught_up(gateway: Gateway, **found: int) -> None:
     """Wait until the work list is empty and `found` was counted."""
     async with asyncio.timeout(20):
         while True:
-            counts = await gateway.store.missed_counts()
+            counts = await gateway.store.run(gaps.missed_counts)
             if not counts.unread and counts.found == found:
                 return
             await asyncio.sleep(0.01)
@@ -131,13 +134,13 @@ async def mark_heard(gateway_or_store: Any, at: float) -> None:
 async def put_state(gateway_or_store: Any, state: ShardState, bot: str = "") -> None:
     """Let the only shard go on from a state."""
     store = getattr(gateway_or_store, "store", gateway_or_store)
-    await store.add_gaps("discord", (), state.marks(0, 1, bot))
+    await store.run(gaps.add_gaps, "discord", (), state.marks(0, 1, bot))
 
 
 async def wait_seen_mark(gateway: Gateway) -> None:
     """Wait until the store says until when everything was heard."""
     async with asyncio.timeout(5):
-        while SHARD not in await gateway.store.marks("discord"):  # noqa: ASYNC110 (in the store)
+        while SHARD not in await gateway.store.run(adapter_units.marks, "discord"):  # noqa: ASYNC110 (in the store)
             await asyncio.sleep(0.01)
 
 

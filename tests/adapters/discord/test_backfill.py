@@ -13,6 +13,7 @@ from adapters.discord.connection import shards
 from adapters.discord.connection.shard_state import find_state
 from adapters.discord.testing import DiscordSimulator
 from gateway.gateway import Gateway
+from gateway.store.units import gaps
 from tests.adapters.discord.serving import bot_messages, serving
 from tests.contract.backfill import BackfillContract
 from tests.fakes.tested_store import rows_in
@@ -62,7 +63,7 @@ class DiscordHarness:
         return sum("Answer now" in str(each.components) for each in said)
 
     async def unread(self) -> int:
-        counts = await self._gateway.store.missed_counts() if self._gateway else None
+        counts = await self._gateway.store.run(gaps.missed_counts) if self._gateway else None
         return sum(counts.unread.values()) if counts else 0
 
 

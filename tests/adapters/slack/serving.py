@@ -21,6 +21,7 @@ from gateway.gateway import Gateway
 from gateway.gateway import Limits as Bounds
 from gateway.registry import ToolRule
 from gateway.store.tokens import TokenStore
+from gateway.store.units import gaps, outbox
 from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.held_catch_up import HeldCatchUp
@@ -89,19 +90,19 @@ class ServedSlack:
     async def caught_up(self) -> None:
         """Wait until nothing is left to read after a pause."""
         async with asyncio.timeout(PATIENCE):
-            while (await self.store.missed_counts()).unread:  # noqa: ASYNC110 (a store tells nobody)
+            while (await self.store.run(gaps.missed_counts)).unread:  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.01)
 
     async def noted(self) -> None:
         """Wait until something is to be read later."""
         async with asyncio.timeout(PATIENCE):
-            while not (await self.store.missed_counts()).unread:  # noqa: ASYNC110 (a store tells nobody)
+            while not (await self.store.run(gaps.missed_counts)).unread:  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.01)
 
     async def delivered(self) -> None:
         """Wait until everything is on the platform."""
         async with asyncio.timeout(PATIENCE):
-            while await self.store.undelivered_threads("slack"):  # noqa: ASYNC110 (in the store)
+            while await self.store.run(outbox.undelivered_threads, "slack"):  # noqa: ASYNC110 (in the store)
                 await asyncio.sleep(0.01)
 
     async def until(self, condition: Callable[[], object]) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from adapters.slack.testing import SlackSimulator
 from gateway.backfill import pauses
+from gateway.store.units import gaps
 from tests.adapters.slack.serving import ServedSlack, served
 from tests.contract.backfill import BackfillContract
 
@@ -53,7 +54,7 @@ class SlackHarness:
         return sum("Answer now" in each.buttons for each in said)
 
     async def unread(self) -> int:
-        counts = await self._run.store.missed_counts() if self._run else None
+        counts = await self._run.store.run(gaps.missed_counts) if self._run else None
         return sum(counts.unread.values()) if counts else 0
 
 

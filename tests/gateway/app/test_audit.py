@@ -12,6 +12,7 @@ from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError
 from gateway.registry import ToolRule
 from gateway.store.records import AuditRow
+from gateway.store.units import audit
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, opened, solo, turn, until
 
@@ -127,11 +128,11 @@ async def test_who_follows_gets_what_is_done_from_then_on_too(tmp_path, monkeypa
     monkeypatch.setattr("gateway.app.audit.POLL", 0.001)
     store = new_store(tmp_path)
     async with store.own(), asyncio.timeout(5):
-        await store.note("thread.muted")
+        await store.run(audit.note, "thread.muted")
         async with aclosing(audit_lines(store, follow=True)) as lines:
             assert "thread.muted" in await anext(lines)
             waiting = asyncio.ensure_future(anext(lines))
-            await store.note("thread.unmuted")
+            await store.run(audit.note, "thread.unmuted")
             assert "thread.unmuted" in await waiting
 
 
@@ -141,7 +142,7 @@ async def test_pages_are_joined_up_to_the_limit(tmp_path, monkeypatch, limit, to
     store = new_store(tmp_path)
     async with store.own():
         for n in range(5):
-            await store.note("thread.muted", object=str(n))
+            await store.run(audit.note, "thread.muted", object=str(n))
         lines = [json.loads(each) async for each in audit_lines(store, limit=limit)]
     assert [each["object"] for each in lines] == [str(n) for n in range(told)]
 

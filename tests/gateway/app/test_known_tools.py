@@ -11,6 +11,7 @@ from gateway.app.stores import AnyStore
 from gateway.cli import main
 from gateway.store.records import KnownTool, MetTool
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import audit, known_texts, met_tools
 from tests.fakes.changing_server import DESK, ChangingServer
 
 pytestmark = [pytest.mark.timeout(40), pytest.mark.sqlite]  # servers are started
@@ -29,11 +30,13 @@ class Desk:
         return SqliteStore(self.folder / "store")
 
     async def known(self) -> list[KnownTool]:
-        return await self.store.known_tools()
+        return await self.store.run(known_texts.known_tools)
 
 
 async def whats(store: AnyStore) -> list[tuple[str, str]]:
-    rows = await store.whole_audit(after=0, since=0.0, until=2.0**40, limit=100, longest=0)
+    rows = await store.run(
+        audit.whole_audit, after=0, since=0.0, until=2.0**40, limit=100, longest=0
+    )
     return [(row.what, row.person) for row in rows if row.what.startswith("tool.")]
 
 
@@ -97,8 +100,9 @@ async def test_what_was_met_by_teams_of_python_is_shown_without_asking_them(tmp_
     store = desk.store
     async with store.own():
         for text in "ab":
-            await store.meet_tool(
-                MetTool(server="desk/mcp", tool="t", digest=text, text=f"{text}\n")
+            await store.run(
+                met_tools.meet_tool,
+                MetTool(server="desk/mcp", tool="t", digest=text, text=f"{text}\n"),
             )
     findings = await check_config(load_config(desk.file), offline=True)
     [shown] = [each for each in findings if each.kind == "tool"]

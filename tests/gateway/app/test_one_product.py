@@ -17,6 +17,8 @@ from gateway.app.stores import StoreInDatabase, files_of
 from gateway.config.root import Config
 from gateway.store.product import OtherProduct, load_product
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import nodes
 
 CONFIG = """
 health = {{ port = 0 }}
@@ -55,7 +57,7 @@ def opens(tmp_path, postgres_url):
         )
         store = store_of(load_config(path))
         async with store.own():
-            marks = await store.marks("gateway", "product")
+            marks = await store.run(adapter_units.marks, "gateway", "product")
         return set(load_product(marks["product"]).ids)
 
     return opens
@@ -116,7 +118,7 @@ async def test_stores_in_two_schemas_are_not_in_each_others_way(opens, tmp_path)
         await second.probe()
         for store in (first, second):
             assert not isinstance(store, SqliteStore)
-            assert len(await store.nodes()) == 1
+            assert len(await store.run(nodes.nodes)) == 1
 
 
 async def test_a_copy_of_a_schema_is_that_of_the_schema(opens, tmp_path):

@@ -20,6 +20,7 @@ from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, Inboun
 from gateway.errors import GatewayError, StoreInUse
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import deletion, threads
 from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import ScriptedTeams, opened, solo
 
@@ -49,7 +50,7 @@ def parley(folder: Path, *command: str) -> Result:
 
 
 async def titles(folder: Path) -> set[str]:
-    return {thread.title for thread in await SqliteStore(folder / "store").threads()}
+    return {thread.title for thread in await SqliteStore(folder / "store").run(threads.threads)}
 
 
 async def write(folder: Path, *texts: str) -> None:
@@ -200,7 +201,7 @@ async def test_what_is_deleted_later_is_deleted_from_the_store_that_was_kept_too
     await store.stage(backup)
     await store.restore()
     async with store.own():
-        (thread,) = await store.threads()
-        await store.delete_thread(thread.id)
+        (thread,) = await store.run(threads.threads)
+        await store.run(deletion.delete_thread, thread.id)
     left = [path.name for path in store.folder.rglob("*") if path.is_file()]
     assert not [name for name in left if b"secret" in (store.folder / name).read_bytes()]

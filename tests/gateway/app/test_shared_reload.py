@@ -20,6 +20,7 @@ from gateway.store.nodes import Node
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.reloads import Reload, Vote
+from gateway.store.units import nodes as node_units
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.models.replay import ReplayChatCompletionClient
@@ -125,12 +126,18 @@ async def test_a_node_with_another_config_takes_no_threads_until_all_have_one(
                     await asyncio.sleep(0.02)
 
         await until(False)
-        assert [each.takes_lanes for each in await first.store.nodes()] == [True, False]
+        assert [each.takes_lanes for each in await first.store.run(node_units.nodes)] == [
+            True,
+            False,
+        ]
         assert OTHER_CONFIG not in await first.gateway.troubles()
         write(first.folder, "other")
         await reload(first.store, dry_run=False)
         await until(True)
-        assert [each.takes_lanes for each in await first.store.nodes()] == [True, True]
+        assert [each.takes_lanes for each in await first.store.run(node_units.nodes)] == [
+            True,
+            True,
+        ]
 
 
 async def test_what_each_node_sets_for_itself_is_no_other_config(tmp_path, postgres_url):
@@ -140,7 +147,10 @@ async def test_what_each_node_sets_for_itself_is_no_other_config(tmp_path, postg
     write(path.parent, "old")
     path.write_text(path.read_text() + own)
     async with nodes(postgres_url, tmp_path, 2) as (first, _):
-        assert [each.takes_lanes for each in await first.store.nodes()] == [True, True]
+        assert [each.takes_lanes for each in await first.store.run(node_units.nodes)] == [
+            True,
+            True,
+        ]
 
 
 @pytest.mark.parametrize(("written", "why"), [("other", OTHER_TEXT), ('"', "config.toml")])

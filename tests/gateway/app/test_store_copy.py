@@ -20,6 +20,7 @@ from gateway.config.settings import StoreConfig
 from gateway.store.copying import Step
 from gateway.store.lock import StoreLock
 from gateway.store.sqlite.store import FILE, SqliteStore
+from gateway.store.units import threads
 from tests.fakes.full_store import fill_store
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -94,7 +95,7 @@ def tree(folder: Path) -> dict[str, tuple[int, object]]:
 @pytest.mark.chaos
 def test_work_folders_go_along(folder, url):
     asyncio.run(fill_store(folder / "store"))
-    [thread] = asyncio.run(SqliteStore(folder / "store").threads())
+    [thread] = asyncio.run(SqliteStore(folder / "store").run(threads.threads))
     work = folder / "store" / "work" / thread.id
     (work / "inner" / "empty").mkdir(parents=True)
     (work / "inner" / "run.sh").write_text("#!/bin/sh\n")

@@ -12,6 +12,7 @@ import pytest
 from gateway.backfill import pauses
 from gateway.backfill.pauses import CONNECTED
 from gateway.history import Redelivery
+from gateway.store.units import gaps
 from tests.contract.backfill import BackfillContract
 from tests.fakes.rooms import Rooms, ServedRooms, room
 from tests.gateway.backfill.test_pauses import marked, pausing
@@ -46,7 +47,7 @@ class RoomHarness:
         return len(self.rooms.cards)
 
     async def unread(self) -> int:
-        counts = await self._run.store.missed_counts() if self._run else None
+        counts = await self._run.store.run(gaps.missed_counts) if self._run else None
         return sum(counts.unread.values()) if counts else 0
 
 

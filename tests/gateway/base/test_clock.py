@@ -20,7 +20,7 @@ from gateway.inbound.policy import BOT_MESSAGES
 from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
 from gateway.sessions.expiry import EXPIRED, EXPIRED_QUESTION
-from gateway.store.turn_records import ExpiryResult
+from gateway.store.units import events as event_units
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
@@ -56,7 +56,7 @@ async def test_a_conversation_keeps_its_order_whatever_the_clock_says(tmp_path: 
         for n, jump in enumerate((0.0, YEAR, -2 * YEAR, YEAR), start=1):
             clock.now += jump
             await turn(gateway, thread, f"question {n}")
-        events = await store.events(thread)
+        events = await store.run(event_units.events, thread)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     asked = [message for event in of(TurnStarted, events) for message in event.messages]
     assert [text.text for text in asked if isinstance(text, HumanText)] == [
@@ -99,10 +99,11 @@ class WatchedStore(ChangedStore):
     def _looked(self) -> asyncio.Event:
         return asyncio.Event()
 
-    async def settle_due(self, *arguments: Any, **options: Any) -> ExpiryResult:
-        settled = await super().settle_due(*arguments, **options)
-        self._looked.set()
-        return settled
+    async def around(self, name: str, args: tuple[Any, ...], go: Any) -> Any:
+        done = await go()
+        if name == "settle_due":
+            self._looked.set()
+        return done
 
     async def looks_again(self) -> None:
         """Until it has looked once more from beginning to end."""

@@ -15,6 +15,8 @@ from gateway.events import InputRequested, MessageFinished, Notice, TurnFinished
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.store.records import UsageTotals
+from gateway.store.units import counts as count_units
+from gateway.store.units import deletion, usage
 from teams import DiGraphBuilder, GraphFlow
 from teams.agents import AssistantAgent
 from teams.base import ChatAgent
@@ -274,9 +276,9 @@ async def test_cost_follows_the_prices_and_is_told_at_four_fifths(tmp_path):
         ]
         assert told(await here.say(root="3")) == []  # beyond it
         assert "is used up (a cost of 1.50)" in told(await here.say(root="4"))[0]
-        spent = await here.gateway.store.spent("workspace", "slack:T1", 0.0)
+        spent = await here.gateway.store.run(usage.spent, "workspace", "slack:T1", 0.0)
         assert spent.cost == pytest.approx(2.1)
-        counts = await here.gateway.store.counts()
+        counts = await here.gateway.store.run(count_units.counts)
         assert counts.tokens == {"today": 300, "this month": 300}
         assert counts.cost["today"] == pytest.approx(2.1)
 
@@ -416,15 +418,15 @@ async def test_what_is_deleted_stays_in_the_sums_without_names(tmp_path):
         # Who has a thread deleted gets no new budget by that.
         assert outcome(await here.say(root="3")) == "failed"
         whole = UsageTotals(prompt_tokens=120, completion_tokens=80, turns=2)
-        assert await store.spent("workspace", "slack:T1", 0.0) == whole
+        assert await store.run(usage.spent, "workspace", "slack:T1", 0.0) == whole
         await here.gateway.delete_person(ANN.id)
         assert outcome(await here.say(root="4")) == "done"
         everything = await store.write(lambda c: c.fetch("SELECT * FROM usage"))
         assert {row["thread"] for row in everything if row["person"] == ""} == {""}
-        await store.expire(NOON + 1)
+        await store.run(deletion.expire, NOON + 1)
         merged = await store.write(lambda c: c.fetch("SELECT * FROM usage WHERE person = ''"))
         assert [(row["prompt_tokens"], row["turns"]) for row in merged] == [(180, 3)]
-        assert (await store.spent("team", "demo", 0.0)).turns == 3
+        assert (await store.run(usage.spent, "team", "demo", 0.0)).turns == 3
         assert second not in str([tuple(row) for row in merged])
 
 
@@ -482,7 +484,7 @@ async def test_turns_side_by_side_exceed_a_budget_by_no_more_than_one_would(
     budget = Budget(per="team", **limit)
     async with world(tmp_path, slow.solo(), budget, prices=prices) as here:
         seen = await asyncio.gather(*(here.say(root=str(n)) for n in range(8)))
-        used = await here.gateway.store.spent("team", "demo", 0.0)
+        used = await here.gateway.store.run(usage.spent, "team", "demo", 0.0)
     assert [outcome(events) for events in seen].count("done") == 3
     assert used.tokens == 300
 
@@ -510,7 +512,7 @@ async def test_agents_of_one_turn_that_speak_side_by_side_share_its_budget(tmp_p
     budget = Budget(per="thread", window="turn", tokens=150)
     async with world(tmp_path, teams, budget) as here:
         assert outcome(await here.say()) == "failed"
-        used = await here.gateway.store.spent("team", "demo", 0.0)
+        used = await here.gateway.store.run(usage.spent, "team", "demo", 0.0)
     assert used.tokens == 200
 
 
@@ -548,7 +550,7 @@ async def test_a_request_that_fails_gives_back_what_it_was_to_use(tmp_path):
     budget = Budget(per="team", tokens=250)
     async with world(tmp_path, lambda: solo(failing), budget) as here:
         seen = await asyncio.gather(*(here.say(root=str(n)) for n in range(4)))
-        used = await here.gateway.store.spent("team", "demo", 0.0)
+        used = await here.gateway.store.run(usage.spent, "team", "demo", 0.0)
     assert {outcome(events) for events in seen} == {"failed"}
     assert not any("used up" in text for events in seen for text in told(events))
     assert used.tokens == 0
@@ -573,7 +575,7 @@ async def test_an_answer_that_was_stopped_counts_as_far_as_it_came(tmp_path):
             (thread,) = [each.id for each in await here.gateway.threads()]
             await here.gateway.send(thread, "/stop")
         assert outcome(turn.result()) == "stopped"
-        used = await here.gateway.store.spent("thread", thread, 0.0)
+        used = await here.gateway.store.run(usage.spent, "thread", thread, 0.0)
     assert used.completion_tokens == 2
     assert used.prompt_tokens >= 3
 
@@ -628,5 +630,5 @@ async def test_what_is_asked_deep_in_a_team_counts_too(tmp_path, make):
     async with world(tmp_path, lambda: make()[0]) as here:
         await here.say()
         (thread,) = here.seen
-        used = await here.gateway.store.spent("thread", thread, 0.0)
+        used = await here.gateway.store.run(usage.spent, "thread", thread, 0.0)
     assert used == UsageTotals(prompt_tokens=3 * requests, completion_tokens=2 * requests, turns=1)

@@ -21,6 +21,7 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.records import NOTHING_USED, UsageTotals
 from gateway.store.shares import NOTHING, Amounts, BudgetShare, ShareQuery
+from gateway.store.units import usage as usage_units
 from teams.models import CreateResult, RequestUsage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.scripted import ScriptedTeams, ends, of, solo, until
@@ -64,7 +65,7 @@ class Cluster:
 
     async def used(self) -> tuple[int, int]:
         """Tokens and turns of the team."""
-        spent = await self.nodes[0].store.spent("team", "demo", 0.0)
+        spent = await self.nodes[0].store.run(usage_units.spent, "team", "demo", 0.0)
         return spent.tokens, spent.turns
 
 

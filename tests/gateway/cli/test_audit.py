@@ -16,6 +16,7 @@ from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.conversation import Author
 from gateway.store.tokens import TokenStore, keys_of, new_key
+from gateway.store.units import audit
 from gateway.store.units.people import add_code
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import opened, solo
@@ -53,7 +54,7 @@ def put(folder, *names: str) -> None:
         store = new_store(folder / "store")
         async with store.own():
             for name in names:
-                await store.note(name)
+                await store.run(audit.note, name)
 
     asyncio.run(note())
 

@@ -12,6 +12,7 @@ from gateway.content.attachments import with_allowed_awaited
 from gateway.content.images import MOST_SEGMENTS, ImageHead, image_head
 from gateway.conversation import Attachment, Author, AwaitedFile, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
+from gateway.store.units import counts
 from teams.messages import MultiModalMessage
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import rows_in
@@ -146,7 +147,7 @@ async def test_a_message_with_a_file_that_is_not_taken_is_refused_and_says_why(
             receipt = await gateway.accept(message(*files))
             assert receipt.outcome == "refused"
             assert receipt.reply.startswith(f"Your message was not accepted: {said}")
-        assert (await gateway.store.counts()).refused == {"files": 2}
+        assert (await gateway.store.run(counts.counts)).refused == {"files": 2}
         assert (await gateway.accept(message(file()))).outcome == "turn"
 
 

@@ -21,6 +21,7 @@ from gateway.config.settings import HealthConfig
 from gateway.control.health import serve_health
 from gateway.errors import CantListen, StoreUnwritable
 from gateway.gateway import Gateway, Limits
+from gateway.store.units import people, threads
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_platform import Platform, installed
 from tests.fakes.tested_store import UnitStore
@@ -124,7 +125,7 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         await turn(gateway, thread, f"say {SECRET}")
         await gateway.send(thread, "/status")
         for n, good in enumerate((True, True, False)):
-            await gateway.store.rate(thread, "part", f"chat:person {n}", good=good)
+            await gateway.store.run(people.rate, thread, "part", f"chat:person {n}", good=good)
         gateway.health.count_ignored("not addressed")
         gateway.note_wait(thread, "scripted", "posts")
         gateway.vitals.platforms.frame("scripted")
@@ -345,7 +346,7 @@ async def test_told_twice_it_ends_without_waiting_for_safe_points(tmp_path):
         await gateway.send(thread, "go")
         await door.reached.wait()
         gateway.hurry()
-    assert (await new_store(tmp_path).thread(thread)).state == "working"
+    assert (await new_store(tmp_path).run(threads.thread, thread)).state == "working"
 
 
 async def test_a_second_signal_is_an_end_in_order_too(tmp_path):

@@ -16,6 +16,7 @@ from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreInUse
 from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
+from gateway.store.units import events as event_units
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import (
     Door,
@@ -113,7 +114,7 @@ async def test_a_watcher_sees_text_as_it_streams_and_is_let_go_at_the_end(tmp_pa
         while not local._bus._subscriptions:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
         await turn(local, thread, "go")
-        while len(await local.store.events(thread)) < 6:  # noqa: ASYNC110 (nor of this)
+        while len(await local.store.run(event_units.events, thread)) < 6:  # noqa: ASYNC110 (nor of this)
             await asyncio.sleep(0)
     with pytest.raises(AssertionError, match=r"text_delta.*message_finished.*turn_finished"):
         await watching

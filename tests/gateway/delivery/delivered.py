@@ -14,10 +14,11 @@ from gateway.delivery.service import delivering
 from gateway.events import SessionEvent
 from gateway.gateway import Gateway
 from gateway.store.decisions import NewThread
+from gateway.store.units import outbox, rows
 from gateway.store.units.events import add_events
 from gateway.surface import TextSurface
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import UnitStore
+from tests.fakes.tested_store import UnitStore, at
 from tests.gateway.scripted import ScriptedTeams, solo
 
 ANN = Author(id="scripted:ann", name="Ann")
@@ -62,7 +63,7 @@ async def all_told(
     platform: str = HERE.platform,
 ) -> None:
     """Advance time until everything is on the platform, or given up."""
-    while await gateway.store.undelivered_threads(platform):
+    while await gateway.store.run(outbox.undelivered_threads, platform):
         await asyncio.sleep(0.005)
         if clock is not None:
             clock.advance(step)
@@ -80,7 +81,7 @@ class Story:
     @classmethod
     async def begun(cls, gateway: Gateway, key: ConversationKey = HERE) -> "Story":
         new = NewThread(id=f"thread{key.root}", team="demo", definition="1")
-        await gateway.store.create_thread(new, key=key)
+        await gateway.store.run(rows.create_thread, new, key=key)
         return cls(gateway, new.id, key.platform)
 
     async def tell(self, *events: SessionEvent) -> Sequence[SessionEvent]:
@@ -88,7 +89,9 @@ class Story:
         stored = [event for event in events if event.kind != "text_delta"]
         store = self.gateway.store
         assert isinstance(store, UnitStore)
-        placed = iter(await store.write(lambda c: add_events(c, self.thread, stored, 2_000_000.0)))
+        placed = iter(
+            await store.write(lambda c: add_events(at(c, 2_000_000.0), self.thread, stored))
+        )
         shown = [event if event.kind == "text_delta" else next(placed) for event in events]
         shown = [replace(event, thread=self.thread, turn=self.turn) for event in shown]
         self.gateway._bus.publish(self.thread, shown)

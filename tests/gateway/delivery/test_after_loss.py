@@ -22,7 +22,7 @@ from gateway.store.units.losses import add_loss
 from gateway.surface import Content, Speech
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
-from tests.fakes.tested_store import UnitStore
+from tests.fakes.tested_store import UnitStore, at
 from tests.gateway.delivery.delivered import Story, all_told, served
 from tests.gateway.delivery.test_service import BEGIN, DONE, asked, delta, said, started
 from tests.gateway.scripted import ScriptedTeams, solo
@@ -63,7 +63,7 @@ async def lose(gateway: Gateway) -> None:
     """Lose something, as it is noted when the store is opened."""
     store = gateway.store
     assert isinstance(store, UnitStore)
-    await store.write(lambda c: add_loss(c, 5e9, "damaged", since=1.0, commits=1))
+    await store.write(lambda c: add_loss(at(c, 5e9), "damaged", since=1.0, commits=1))
 
 
 async def say_unheard(folder: Path, thread: str, *events: SessionEvent, known: bool = True) -> None:

@@ -17,6 +17,7 @@ from gateway.delivery.service import delivering
 from gateway.errors import NotFound
 from gateway.events import FileMade, HumanText, InputResolved, ToolFinished, TurnFinished
 from gateway.gateway import Gateway
+from gateway.store.units import counts, outbox
 from gateway.store.units.requests import UNSHOWN
 from gateway.surface import (
     CallRejected,
@@ -154,8 +155,8 @@ async def test_a_platform_that_stays_away_is_given_up_after_hours(tmp_path: Path
         story = await Story.begun(gateway)
         await story.tell(*HELLO)
         await all_told(gateway, clock, 300.0)
-        assert (await gateway.store.delivery(story.thread)).gone
-        assert (await gateway.store.counts()).outbox == {"failed": 1}
+        assert (await gateway.store.run(outbox.delivery, story.thread)).gone
+        assert (await gateway.store.run(counts.counts)).outbox == {"failed": 1}
         assert gateway.vitals.parts == {"failed": 1}
 
 
@@ -178,7 +179,7 @@ async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path)
         story = await Story.begun(gateway)
         await story.tell(BEGIN, said("a", "m1", "One."), said("a", "m2", "Two."), DONE)
         await all_told(gateway, clock)
-        assert (await gateway.store.counts()).outbox["failed"] == 1
+        assert (await gateway.store.run(counts.counts)).outbox["failed"] == 1
         assert gateway.vitals.parts == {"failed": 1, "posted": 2}
         store = cast("AnyStore", gateway.store)
         assert "Not delivered (1 failed)." in (await owner_status(store))[1]
@@ -221,11 +222,11 @@ async def test_a_place_that_is_gone_is_given_up_until_somebody_writes_there(tmp_
         await board.until(lambda b: b.calls)
         await story.tell(said("a", "m2", "Two."), DONE)
         await all_told(gateway, clock)
-        assert (await gateway.store.delivery(story.thread)).gone == "is_archived"
+        assert (await gateway.store.run(outbox.delivery, story.thread)).gone == "is_archived"
         assert board.texts == []
         await story.tell(QUESTION, said("a", "m3", "Three."), DONE)
         await all_told(gateway, clock)
-        assert (await gateway.store.delivery(story.thread)).gone == ""
+        assert (await gateway.store.run(outbox.delivery, story.thread)).gone == ""
     assert board.texts == ["a: Three."]
 
 
@@ -437,8 +438,8 @@ async def test_a_deleted_thread_leaves_no_rows_and_no_writer(tmp_path: Path) -> 
         await gateway.delete_thread(story.thread)
         await board.until(lambda b: b.busy[-1] == "idle")
         with pytest.raises(NotFound):
-            await gateway.store.delivery(story.thread)
-        assert (await gateway.store.counts()).outbox == {}
+            await gateway.store.run(outbox.delivery, story.thread)
+        assert (await gateway.store.run(counts.counts)).outbox == {}
 
 
 async def test_rows_of_what_was_told_long_ago_are_removed(tmp_path: Path) -> None:
@@ -448,7 +449,7 @@ async def test_rows_of_what_was_told_long_ago_are_removed(tmp_path: Path) -> Non
         for n in range(5):
             await story.tell(BEGIN, said("a", f"m{n}", f"{n}."), DONE)
             await all_told(gateway, clock)
-        rows = (await gateway.store.delivery(story.thread)).rows
+        rows = (await gateway.store.run(outbox.delivery, story.thread)).rows
     assert len(board.posted) == 5
     assert len(rows) == 1
 
@@ -748,7 +749,7 @@ async def test_a_copy_that_can_not_be_posted_leaves_the_thread_alone(tmp_path: P
             BEGIN, asked("r1", kind="approval"), TurnFinished(thread="", outcome="waiting")
         )
         await all_told(gateway, clock)
-        assert (await gateway.store.delivery(story.thread)).gone == ""
+        assert (await gateway.store.run(outbox.delivery, story.thread)).gone == ""
     assert board.texts == ["? r1? open"]
 
 

@@ -21,6 +21,7 @@ from gateway.surface import (
     Speech,
     TextLimits,
 )
+from tests.fakes.tested_store import NamedOperations
 
 PLACE = Place(key=ConversationKey(platform="quiet"), thread="t")
 ROW = OutboxRow(
@@ -28,7 +29,7 @@ ROW = OutboxRow(
 )
 
 
-class Kept:
+class Kept(NamedOperations):
     """An outbox that keeps rows in memory."""
 
     def __init__(self) -> None:

@@ -27,6 +27,8 @@ from gateway.inbound.commands import HOW_MEMORY
 from gateway.inbound.replies import FORGET as FORGET_HINT
 from gateway.inbound.replies import NO_MEMORY
 from gateway.store.records import MemoPlace
+from gateway.store.units import deletion, memos, threads
+from gateway.store.units import events as event_units
 from teams.base import ToolCall
 from teams.memory import MemoryContent
 from tests.fakes.new_store import new_store
@@ -87,7 +89,7 @@ class Desk:
     async def turn(self, author: Author, text: str, thread: str = "1", **more: Any) -> list[Any]:
         """The events of a message's turn."""
         message = self.message(author, text, thread, **more)
-        known = await self.store.thread_at(message.key)
+        known = await self.store.run(threads.thread_at, message.key)
         receipt = await self.gateway.accept(message)
         after = known.last_seq if known else 0
         return await until(
@@ -266,18 +268,20 @@ async def test_a_call_that_was_cut_off_writes_once_when_it_is_repeated(tmp_path,
     teams = factory(tmp_path)
     store = new_store(tmp_path / "store")
     gateway = Gateway(store, teams, access=Everybody([]), limits=Limits(shutdown=0.0))
-    add = store.add_memo
+    run = store.run
 
     async def refused(lease, record):
         raise LeaseLost(lease.thread)
 
-    async def killed(*memo, **more):
+    async def killed(unit, *args, **more):
+        if unit is not memos.add_memo:
+            return await run(unit, *args, **more)
         store.record = refused  # the process is gone: nothing of the call is recorded
         if written:
-            await add(*memo, **more)
-        raise LeaseLost(memo[0].thread)
+            await run(unit, *args, **more)
+        raise LeaseLost(args[0].thread)
 
-    store.add_memo = killed
+    store.run = killed
     async with gateway:
         served = Desk(gateway, store)
         receipt = await gateway.accept(served.message(ANN, "remember I like tea", "1"))
@@ -287,21 +291,23 @@ async def test_a_call_that_was_cut_off_writes_once_when_it_is_repeated(tmp_path,
         [call] = of(ToolFinished, events)
         assert (call.unknown, call.result) == (False, "Remembered as number 1.")
         place = MemoPlace(team="desk", scope="person", key=ANN.id)
-        assert [each.text for each in await served.store.memos(place)] == ["I like tea"]
+        assert [each.text for each in await served.store.run(memos.memos, place)] == ["I like tea"]
 
 
 async def die_while_remembering(folder: Path, written: str) -> None:
     """Be killed before or after the commit of an entry."""
     async with desk(folder) as served:
-        add = served.store.add_memo
+        run: Any = served.store.run
 
-        async def killed(*memo: Any, **more: Any) -> int:
-            if written == "written":
-                await add(*memo, **more)
+        async def killed(unit: Any, *args: Any, **more: Any) -> Any:
+            if unit is not memos.add_memo or written == "written":
+                done = await run(unit, *args, **more)
+                if unit is not memos.add_memo:
+                    return done
             os.kill(os.getpid(), signal.SIGKILL)
             raise AssertionError
 
-        served.store.add_memo = killed
+        served.store.run = killed
         await served.say(ANN, "remember I like tea", "1")
 
 
@@ -318,10 +324,10 @@ async def test_a_killed_process_leaves_one_entry_in_the_end(tmp_path, written):
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=ROOT)
     assert await process.wait() == -signal.SIGKILL
     async with desk(tmp_path) as served:
-        [thread] = await served.store.threads()
+        [thread] = await served.store.run(threads.threads)
         await until(served.gateway, thread.id, lambda e: isinstance(e, TurnFinished))
         place = MemoPlace(team="desk", scope="person", key=ANN.id)
-        assert [each.text for each in await served.store.memos(place)] == ["I like tea"]
+        assert [each.text for each in await served.store.run(memos.memos, place)] == ["I like tea"]
 
 
 async def test_the_saved_thread_holds_no_copy_of_a_forgotten_entry(tmp_path):
@@ -329,11 +335,11 @@ async def test_the_saved_thread_holds_no_copy_of_a_forgotten_entry(tmp_path):
         await served.say(ANN, "remember the password is Rumpelstiltskin", "1")
         await served.say(ANN, "remember that", "2")
         await served.command(ANN, "/memory forget 1", "2")
-        thread = await served.store.thread_at(served.message(ANN, "", "2").key)
+        thread = await served.store.run(threads.thread_at, served.message(ANN, "", "2").key)
         assert thread is not None
         team: Any = (await factory(tmp_path).build("desk", workdir=tmp_path)).team
         await served.say(ANN, "remember this", "2")
-        saved = [each.data for each in await served.store.checkpoints(thread.id)]
+        saved = [each.data for each in await served.store.run(event_units.checkpoints, thread.id)]
         await team.load_snapshot(saved)
     assert "Rumpelstiltskin" not in str(await team.save_state())
 
@@ -355,7 +361,7 @@ async def test_a_deleted_person_is_forgotten_by_every_team(tmp_path):
     async with desk(tmp_path, "scope = 'team'", ALLOW) as served:
         await served.say(ANN, "remember the door sticks", "1")
         await served.say(EVE, "remember the window is open", "2")
-        await served.store.delete_person(ANN.id)
+        await served.store.run(deletion.delete_person, ANN.id)
         told = await served.say(EVE, "hello", "3")
     assert ("door" in told, "window" in told) == (False, True)
 
@@ -415,9 +421,9 @@ async def test_retention_deletes_old_entries(tmp_path):
     async with desk(tmp_path) as served:
         await served.say(ANN, "remember I like tea", "1")
         place = MemoPlace(team="desk", scope="person", key=ANN.id)
-        assert await served.store.memos(place)
-        await served.store.expire(2.0**40)
-        assert await served.store.memos(place) == []
+        assert await served.store.run(memos.memos, place)
+        await served.store.run(deletion.expire, 2.0**40)
+        assert await served.store.run(memos.memos, place) == []
 
 
 async def test_outside_of_a_turn_nothing_is_remembered(tmp_path):

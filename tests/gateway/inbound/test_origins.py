@@ -17,6 +17,7 @@ from gateway.events import InputRequested, InputResolved, MessageFinished, ToolS
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.commands import command_infos
 from gateway.registry import TeamInfo, ToolRule
+from gateway.store.units import audit
 from gateway.values import NO_ORIGIN, Origin
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import Door, ScriptedTeams, calls, ends, model, of, solo, turn, until
@@ -82,7 +83,7 @@ async def test_once_it_is_adopted_it_goes_on_and_belongs_to_this_config(tmp_path
             "limit": 99,
             "longest": 99,
         }
-        rows = await gateway.store.whole_audit(**everything)
+        rows = await gateway.store.run(audit.whole_audit, **everything)
         assert ("thread.adopted", B.path) in [(row.what, row.object) for row in rows]
     async with at(tmp_path, A) as gateway:
         with pytest.raises(OtherConfig):

@@ -17,9 +17,11 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway
 from gateway.interactions import Click
 from gateway.missed import BEFORE_LOSS, CURSOR
+from gateway.store.units import losses
 from gateway.store.units.losses import add_loss
 from tests.fakes.lost_records import copy_store, put_back
 from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import at
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -55,7 +57,7 @@ async def restored(folder: Path) -> AsyncGenerator[tuple[Gateway, float]]:
         await until(gateway, first.thread, ends, seq)
     await put_back(folder, copy)
     async with gateway_on(folder) as gateway:
-        assert [loss.cause for loss in await gateway.store.losses()] == ["restored"]
+        assert [loss.cause for loss in await gateway.store.run(losses.losses)] == ["restored"]
         yield gateway, at
 
 
@@ -128,7 +130,7 @@ async def test_cursors_are_gone_with_the_time_that_they_tell_of(tmp_path):
         await gateway.marks.keep("chat", f"{CURSOR}session", "43")
     async with gateway_on(tmp_path / "store") as gateway:  # no loss: it stays
         assert await gateway.marks.read("chat", f"{CURSOR}session") == {f"{CURSOR}session": "43"}
-        assert len(await gateway.store.losses()) == 1
+        assert len(await gateway.store.run(losses.losses)) == 1
 
 
 async def test_what_is_said_since_or_at_no_known_time_is_answered(tmp_path):
@@ -142,7 +144,7 @@ async def test_a_loss_that_a_wrong_clock_has_dated_ahead_silences_nobody(tmp_pat
     store = new_store(tmp_path / "store", clock=lambda: time.time() + 86_400)
     async with store.own():
         now = store.clock()
-        await store.write(lambda c: add_loss(c, now, "restored", since=1.0, commits=0))
+        await store.write(lambda c: add_loss(at(c, now), "restored", since=1.0, commits=0))
     before = time.time()
     async with gateway_on(tmp_path / "store") as gateway:
         assert (await gateway.accept(said("before", before))).outcome == "offered"

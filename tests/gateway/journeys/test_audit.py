@@ -20,10 +20,12 @@ from gateway.inbound.commands import command_infos
 from gateway.registry import ModelChoice, ToolRule
 from gateway.sessions.expiry import RequestTimes
 from gateway.store import decisions as decided
-from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.records import EncryptedToken, MetTool
 from gateway.store.turn_records import Lease, Succession
-from tests.fakes.tested_store import ChangedStore, new_audit
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import deletion, known_texts, met_tools, requests, team_changes
+from gateway.store.units import expiry as expiry_units
+from tests.fakes.tested_store import ChangedStore, all_operations, new_audit
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, until
 
 QUIET_DECISIONS = {
@@ -33,13 +35,12 @@ QUIET_DECISIONS = {
     decided.MessageOffer: "nothing is done",
 }
 QUIET_OPERATIONS = {
-    "accept": "is accept_all with one message",
+    "accept_all": "is accept for several messages",
     "add_gaps": "what is still to be read after a pause: nobody decides it",
     "add_memo": "an agent's tool, which has its rows",
     "add_notice": "tells people what has failed: nobody decides it",
     "begin": "work that somebody's message has asked for",
     "bring": "files of a message that was let in",
-    "clear": "removes from the disk what an audited operation has deleted",
     "clear_gone": "what stands on a platform, where the messages are",
     "close_rate": "how fast platforms may be asked",
     "delete_memo": "an agent's tool, which has its rows",
@@ -54,6 +55,7 @@ QUIET_OPERATIONS = {
     "keep_time": "the clock",
     "mark": "what an adapter remembers of its platform",
     "mark_delivered": "what stands on a platform, where the messages are",
+    "release": "which node serves what",
     "put_part": "what stands on a platform, where the messages are",
     "tell_hold": "tells people what their turn waits for: nobody decides it",
 }
@@ -67,10 +69,11 @@ QUIET_CALLS = {
 }
 """Calls of the control socket; the others are operations of the store, or messages."""
 AS_OPERATION = {
-    "send": "accept_all",
-    "answer": "accept_all",
-    "stop": "accept_all",
+    "send": "accept",
+    "answer": "accept",
+    "stop": "accept",
     "pair": "redeem",
+    "withdraw": "withdraw_here",
     "reload": "note",
     "backup": "note",
 }
@@ -126,11 +129,7 @@ DIRECT = ConversationKey(platform="x", workspace="T1", channel="D1")
 ANN, BOB, EVE = (Author(id=f"x:T1:{name}", name=name) for name in ("Ann", "Bob", "Eve"))
 BOSS = Author(id="x:T1:Boss", name="Boss")
 OPERATION: ContextVar[str] = ContextVar("operation", default="")
-WRITES = {
-    name
-    for name in {*dir(WriteOperations)} - {*dir(ReadOperations), "write", "write_in_group"}
-    if not name.startswith("_")
-}
+WRITES = {unit.__name__ for unit, how in all_operations().items() if how.writes} | {"record"}
 DOCS = Path("docs/operate.md")
 
 
@@ -145,6 +144,17 @@ class Watched(ChangedStore):
     def by_decision(self) -> dict[type, set[str]]:
         return {}
 
+    async def around(self, name, args, go):
+        token = OPERATION.set(name)
+        try:
+            return await go()
+        finally:
+            OPERATION.reset(token)
+
+    async def record(self, lease, record):
+        inner = super().record
+        return await self.around("record", (), lambda: inner(lease, record))
+
     async def write(self, unit, then=None, *, alone=False):
         name = OPERATION.get()
 
@@ -154,26 +164,11 @@ class Watched(ChangedStore):
             query = f"SELECT what FROM audit WHERE {new_audit(connection, last)}"
             added = {row["what"] for row in connection.fetch(query)}
             self.by_operation.setdefault(name, set()).update(added)
-            if name == "accept_all" and len(result) == 1:
-                self.by_decision.setdefault(type(result[0].decision), set()).update(added)
+            if name == "accept":
+                self.by_decision.setdefault(type(result.decision), set()).update(added)
             return result
 
         return await super().write(watched, then, alone=alone)
-
-
-def _watched(name: str) -> Any:
-    async def call(self, *args, **more):
-        token = OPERATION.set(name)
-        try:
-            return await getattr(WriteOperations, name)(self, *args, **more)
-        finally:
-            OPERATION.reset(token)
-
-    return call
-
-
-for name in WRITES:
-    setattr(Watched, name, _watched(name))
 
 
 class Doors(Access):
@@ -296,7 +291,7 @@ async def deletions(life: Life) -> None:
     await life.gateway.delete_thread(thread)
     await life.gateway.delete_person(ANN.id)
     await life.gateway.note_export("any")
-    await life.store.expire(2.0**40)
+    await life.store.run(deletion.expire, 2.0**40)
 
 
 async def strangers(life: Life) -> None:
@@ -305,8 +300,10 @@ async def strangers(life: Life) -> None:
     assert await life.gateway.pair("wrong") is None
     assert await life.gateway.pair(code) is not None
     assert await life.gateway.unpair(EVE.id)
-    await life.store.put_tokens([EncryptedToken(name="x:T1:bot", key="k", value=b"v")])
-    assert await life.store.delete_token("x:T1:bot")
+    await life.store.run(
+        adapter_units.put_tokens, [EncryptedToken(name="x:T1:bot", key="k", value=b"v")]
+    )
+    assert await life.store.run(adapter_units.delete_token, "x:T1:bot")
 
 
 async def changed_config(life: Life) -> None:
@@ -315,30 +312,32 @@ async def changed_config(life: Life) -> None:
     assert found is not None
     lease = Lease(thread=thread, turn="", epoch=found.epoch)
     new = Succession(definition="2", participants=(), notice="Another team.")
-    await life.store.succeed(lease, new)
-    added = await life.store.withdraw_questions([thread], reason="gone", notice="gone")
+    await life.store.run(team_changes.succeed, lease, new)
+    added = await life.store.run(
+        team_changes.withdraw_questions, [thread], reason="gone", notice="gone"
+    )
     assert added
 
 
 async def unshown(life: Life) -> None:
     thread, _ = await life.ask()
     await life.store.write(lambda c: c.execute("UPDATE requests SET taken = TRUE", {}))
-    assert await life.store.close_unshown(thread)
+    assert await life.store.run(requests.close_unshown, thread)
 
 
 async def expiry(life: Life) -> None:
     await life.ask()
     rules = RequestTimes(operators=Operators(ids=frozenset()))
-    settled = await life.store.settle_due(rules, 2.0**40)
+    settled = await life.store.run(expiry_units.settle_due, rules, 2.0**40)
     assert settled.events
 
 
 async def changed_tools(life: Life) -> None:
     old, new = (MetTool(server="shop", tool="price", digest=each, text=each) for each in "ab")
     for met in (old, new):
-        await life.store.meet_tool(met)
+        await life.store.run(met_tools.meet_tool, met)
     assert await life.gateway.accept_tool(new)
-    await life.store.forget_tool("shop", "price")
+    await life.store.run(known_texts.forget_tool, "shop", "price")
 
 
 SCENES = {

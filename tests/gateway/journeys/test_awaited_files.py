@@ -22,6 +22,8 @@ from gateway.conversation import (
 from gateway.events import Notice, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.store.turn_records import ClaimedTurn, TurnDelay
+from gateway.store.units import claims
+from gateway.store.units import files as file_units
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import rows_in
@@ -79,12 +81,14 @@ async def test_a_turn_begins_with_the_files_that_were_brought(tmp_path):
         photo = AwaitedFile(name="photo", media_type="application/octet-stream", ref="F2")
         receipt = await gateway.accept(said("look", PLAN, photo))
         assert receipt.outcome == "turn"
-        assert [each.files for each in await gateway.store.awaiting("slack")] == [(PLAN, photo)]
-        assert await gateway.store.awaiting("discord") == []
+        assert [each.files for each in await gateway.store.run(file_units.awaiting, "slack")] == [
+            (PLAN, photo)
+        ]
+        assert await gateway.store.run(file_units.awaiting, "discord") == []
         picture = Attachment(name="photo", media_type=photo.media_type, data=png())
         await gateway.files.bring_files(receipt.inbox, [PLAN_HERE, picture], [])
         events = await until(gateway, receipt.thread, ends)
-        assert await gateway.store.awaiting("slack") == []
+        assert await gateway.store.run(file_units.awaiting, "slack") == []
         assert [each for each in events if isinstance(each, Notice)] == []
     assert "buy bread" in heard(client)
     (message,) = [m for m in client.create_calls[0]["messages"] if m.type == "UserMessage"]
@@ -172,7 +176,7 @@ async def test_a_message_that_was_taken_back_waits_for_nothing(tmp_path):
         receipt = await gateway.accept(said("look", PLAN))
         assert await gateway.withdraw(receipt.thread, receipt.inbox) == "look"
         await gateway.files.bring_files(receipt.inbox, [PLAN_HERE], [])
-        assert await gateway.store.awaiting("slack") == []
+        assert await gateway.store.run(file_units.awaiting, "slack") == []
         await gateway.accept(said("look", PLAN, n="2"))
         await gateway.accept(said("and this", n="3"))
         gone = InboundMessage(key=KEY, author=ANN, event="delete", message_id="2")
@@ -189,7 +193,7 @@ async def test_what_was_awaited_when_the_process_ended_is_awaited_by_the_next(tm
     now[0] += 10 * AWAITED_SECONDS
     client = model("seen")
     async with opened(tmp_path, client, clock=lambda: now[0]) as gateway:
-        (left,) = await gateway.store.awaiting("slack")
+        (left,) = await gateway.store.run(file_units.awaiting, "slack")
         assert (left.inbox, left.key, left.files) == (receipt.inbox, KEY, (PLAN,))
         await gateway.files.bring_files(left.inbox, [PLAN_HERE], [])
         await until(gateway, receipt.thread, ends)
@@ -204,11 +208,11 @@ async def test_a_turn_begins_without_files_that_do_not_come_in_time(tmp_path, mo
     async with opened(tmp_path, mode=mode, clock=lambda: now[0]) as gateway:
         receipt = await gateway.accept(said("look", PLAN))
     async with store.own():
-        wait = await store.begin(receipt.thread, "boot", words=MISSING)
+        wait = await store.run(claims.begin, receipt.thread, "boot", words=MISSING)
         assert isinstance(wait, TurnDelay)
         assert 0 < wait.seconds <= AWAITED_SECONDS
         now[0] += wait.seconds
-        work = await store.begin(receipt.thread, "boot", words=MISSING)
+        work = await store.run(claims.begin, receipt.thread, "boot", words=MISSING)
     assert isinstance(work, ClaimedTurn)
     late = "its platform did not deliver it in time; send it again"
     assert work.messages[0].text == "look"
@@ -409,7 +413,7 @@ async def test_a_document_that_was_being_read_when_the_process_ended_is_read_by_
         bringing.cancel()
     client = model("seen")
     async with unlimited(tmp_path, client) as gateway:
-        (left,) = await gateway.store.awaiting("slack")
+        (left,) = await gateway.store.run(file_units.awaiting, "slack")
         await gateway.files.bring_files(left.inbox, [REPORT_HERE], [])
         await until(gateway, receipt.thread, ends)
     assert "Profits doubled" in heard(client)

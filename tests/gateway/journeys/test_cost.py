@@ -12,6 +12,7 @@ from benchmarks.gateway.teams import DoNothing
 from gateway.events import MessageFinished, SessionEvent, TextDelta, ThreadRenamed
 from gateway.sessions.live_team import LiveTeam
 from gateway.store.records import Checkpoint
+from gateway.store.units import events as event_units
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.conditions import MaxMessageTermination
@@ -153,7 +154,7 @@ async def test_chunks_are_never_rows(tmp_path):
         events = seen.result()
         store = client.store
         assert isinstance(store, UnitStore)
-        stored = await store.events(thread, after=before)
+        stored = await store.run(event_units.events, thread, after=before)
         assert store.commits < 20
     assert of(TextDelta, events)
     assert of(MessageFinished, events)[0].text == text

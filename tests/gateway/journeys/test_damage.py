@@ -16,6 +16,8 @@ from gateway.errors import StoreCorrupt, StoreUnwritable
 from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished, TurnStarted
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import events as event_units
+from gateway.store.units import losses as loss_units
 from tests.gateway.scripted import Door, ScriptedTeams, ends, model, of, solo, until
 
 pytestmark = pytest.mark.sqlite
@@ -76,14 +78,14 @@ def frames(folder: Path) -> int:
 
 async def events_of(gateway: Gateway) -> list[SessionEvent]:
     (thread,) = await gateway.threads()
-    return await gateway.store.events(thread.id)
+    return await gateway.store.run(event_units.events, thread.id)
 
 
 async def test_an_undamaged_crash_is_no_loss(tmp_path):
     folder = await answered(tmp_path)
     gateway, asked = gateway_on(folder, "again")
     async with gateway:
-        assert await gateway.store.losses() == []
+        assert await gateway.store.run(loss_units.losses) == []
         assert [type(event) for event in await events_of(gateway)][-1] is TurnFinished
     assert asked == []
 
@@ -105,7 +107,7 @@ async def test_a_turn_that_was_done_before_its_commits_were_lost_is_parked_and_s
             break
     gateway, asked = gateway_on(attempt, "continued")
     async with gateway:
-        (loss,) = await gateway.store.losses()
+        (loss,) = await gateway.store.run(loss_units.losses)
         assert (loss.cause, 0 < loss.commits < commits) == ("damaged", True)
         (thread,) = await gateway.threads()
         assert thread.state == "parked"
@@ -126,7 +128,7 @@ async def test_a_turn_that_was_done_before_its_commits_were_lost_is_parked_and_s
         assert asked == ["message 1"]
     gateway, _ = gateway_on(attempt, "-")
     async with gateway:
-        assert len(await gateway.store.losses()) == 1
+        assert len(await gateway.store.run(loss_units.losses)) == 1
 
 
 async def test_the_next_message_continues_what_was_parked(tmp_path):
@@ -152,7 +154,7 @@ async def test_the_next_message_continues_what_was_parked(tmp_path):
     await store.restore()
     gateway, asked = gateway_on(live, "both")
     async with gateway:
-        (loss,) = await gateway.store.losses()
+        (loss,) = await gateway.store.run(loss_units.losses)
         assert loss.cause == "restored"
         (thread,) = await gateway.threads()
         (notice,) = of(Notice, await events_of(gateway))
@@ -177,7 +179,7 @@ async def test_a_store_that_was_exchanged_by_hand_for_an_older_copy_is_noticed(t
     shutil.copyfile(copy, live / "parley.db")
     gateway, _ = gateway_on(live, "-")
     async with gateway:
-        (loss,) = await gateway.store.losses()
+        (loss,) = await gateway.store.run(loss_units.losses)
         assert (loss.cause, loss.since < loss.until) == ("damaged", True)
         assert of(Notice, await events_of(gateway)) == []  # nothing was unfinished there
         assert await gateway.may_be_answered(loss.since)
@@ -197,7 +199,7 @@ async def test_a_restore_that_fails_leaves_no_word_of_a_restore(tmp_path):
     assert (folder / "commits").read_bytes() == before
     gateway, _ = gateway_on(folder, "-")
     async with gateway:
-        assert await gateway.store.losses() == []
+        assert await gateway.store.run(loss_units.losses) == []
 
 
 class Killed(BaseException):
@@ -234,7 +236,7 @@ async def test_a_restore_that_is_killed_is_one_exactly_if_the_backup_is_in_place
         gateway, _ = gateway_on(folder, "yes")
         async with gateway:
             titles = [thread.title for thread in await gateway.threads()]
-            causes = [loss.cause for loss in await gateway.store.losses()]
+            causes = [loss.cause for loss in await gateway.store.run(loss_units.losses)]
         restored = done or again
         assert ("since" in titles, causes) == (not restored, ["restored"] * restored)
 
@@ -282,9 +284,9 @@ async def test_no_damage_of_the_log_makes_a_turn_run_twice_unsaid(tmp_path, seed
     gateway, asked = gateway_on(folder, *["again"] * 12)
     try:
         async with gateway:
-            losses = await gateway.store.losses()
+            losses = await gateway.store.run(loss_units.losses)
             for thread in await gateway.threads():
-                events = await gateway.store.events(thread.id)
+                events = await gateway.store.run(event_units.events, thread.id)
                 assert thread.state in ("idle", "parked")
                 assert (thread.state == "parked") == bool(of(Notice, events))
             assert asked == []

@@ -26,6 +26,7 @@ from gateway.errors import GatewayError, StoreTaken
 from gateway.gateway import Gateway
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.units import losses, threads
 from teams.base import Team
 from tests.fakes.postgres_server import PostgresServer, programs
 from tests.fakes.scripted_platform import SERVED, Platform, installed
@@ -162,13 +163,13 @@ async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, p
         await until(gateway, thread, ends)
     put_back = await asyncio.to_thread(parley, "store", "restore", "one.dump")
     await asyncio.to_thread(shell, lines_of(put_back)[:lines], postgres_url)
-    assert (await store.thread(thread)).state == "working"
+    assert (await store.run(threads.thread, thread)).state == "working"
     async with gateway_on(store, ScriptedTeams(team)):
-        assert (await store.thread(thread)).state == "parked"
-        [loss] = await store.losses()
+        assert (await store.run(threads.thread, thread)).state == "parked"
+        [loss] = await store.run(losses.losses)
     assert loss.cause == "restored"
     async with store.own():  # it was noticed once
-        assert len(await store.losses()) == 1
+        assert len(await store.run(losses.losses)) == 1
 
 
 @pytest.mark.usefixtures("fresh_imports")
@@ -182,7 +183,7 @@ async def test_a_node_whose_database_is_restored_meanwhile_is_one_no_more(parley
         with pytest.raises(StoreTaken):  # though the copy has its row
             await store.until_lost()
     async with store.own():
-        assert [loss.cause for loss in await store.losses()] == ["restored"]
+        assert [loss.cause for loss in await store.run(losses.losses)] == ["restored"]
 
 
 async def test_a_database_is_no_copy_of_itself_however_often_it_is_opened(postgres_url, tmp_path):
@@ -193,7 +194,7 @@ async def test_a_database_is_no_copy_of_itself_however_often_it_is_opened(postgr
         with psycopg.connect(postgres_url, autocommit=True) as raw:
             raw.execute(statement)
     async with store.own():
-        assert await store.losses() == []
+        assert await store.run(losses.losses) == []
 
 
 @pytest.mark.chaos

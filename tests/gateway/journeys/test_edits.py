@@ -14,6 +14,7 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
+from gateway.store.units import counts as count_units
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import Door, ScriptedTeams, calls, ends, model, of, solo, until
 
@@ -122,7 +123,7 @@ async def test_a_waiting_message_is_what_its_author_has_made_of_it(tmp_path):
         twice = await platform.edit("2", "b, no: c")
         platform.door.open()
         events = await platform.events(thread, 2)
-        counts = await platform.gateway.store.counts()
+        counts = await platform.gateway.store.run(count_units.counts)
     assert (edited.outcome, twice.outcome, twice.inbox) == ("merged", "refused", 0)
     assert [(e.message.inbox, e.message.text) for e in of(MessageQueued, events)] == [
         (queued.inbox, "b"),
@@ -181,7 +182,7 @@ async def test_nobody_changes_what_is_not_theirs_or_was_never_taken(tmp_path):
             await platform.delete("9", ANN),
             await platform.edit("", "of nothing", ANN),
         ]
-        before = (await platform.gateway.store.counts()).inbox
+        before = (await platform.gateway.store.run(count_units.counts)).inbox
         platform.door.open()
         events = await platform.events(thread, 2)
     assert {(receipt.outcome, receipt.inbox, receipt.reply) for receipt in receipts} == {

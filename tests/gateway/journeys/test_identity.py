@@ -19,6 +19,8 @@ from gateway.gateway import Gateway
 from gateway.items import AgentItem
 from gateway.picture import Picture
 from gateway.store.turn_records import MAX_RESUMES
+from gateway.store.units import events as event_units
+from gateway.store.units import rows
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, BaseChatAgent
 from teams.base import Response, Team
@@ -63,7 +65,7 @@ async def test_the_next_answer_is_a_message_of_its_own(tmp_path: Path, restarted
         async with opened(tmp_path, make) as gateway:
             await turn(gateway, thread, "second")
     async with opened(tmp_path, make) as gateway:
-        events = await gateway.store.events(thread, limit=500)
+        events = await gateway.store.run(event_units.events, thread, limit=500)
     assert (broken.text, broken.broken) == (HALF, True)
     first, second = finished(events)
     assert first == broken
@@ -174,15 +176,15 @@ async def test_after_a_crash_and_a_park_the_model_is_told_of_the_half_text_once(
             if not thread:
                 thread = (await client.create_thread()).id
                 await client.send(thread, "first")
-            shown = await crash.store.open_messages(thread)
+            shown = await crash.store.run(rows.open_messages, thread)
             while len(heard.requests) <= number or not shown:
                 await asyncio.sleep(0.005)
-                shown = await crash.store.open_messages(thread)
+                shown = await crash.store.run(rows.open_messages, thread)
     async with opened(tmp_path, make) as client:
         await until(client, thread, ends)
         for text in ("second", "third"):
             await turn(client, thread, text)
-        events = await client.store.events(thread, limit=500)
+        events = await client.store.run(event_units.events, thread, limit=500)
     assert [each.broken for each in finished(events)] == [True, False, False]
     second, third = (str(each) for each in heard.requests[-2:])
     assert second.count(BROKE_OFF) == second.count(HALF.strip()) == 1

@@ -21,6 +21,7 @@ from gateway.conversation import (
 from gateway.errors import NotFound
 from gateway.events import MessageWithdrawn, TurnStarted
 from gateway.gateway import Gateway, Limits
+from gateway.store.units import counts
 from gateway.store.units.copies import broken_promises
 from tests.fakes.new_store import new_store
 from tests.gateway.content.test_attachments import png
@@ -130,7 +131,7 @@ async def test_the_bounds_of_what_waits_refuse_nothing_silently(tmp_path: Path) 
             "20 messages are already waiting here. Send yours again when some of them are done."
         }
         assert (live.outcome, live.reply) == ("refused", "")
-        assert (await gateway.store.counts()).refused == {"too many wait": 4}
+        assert (await gateway.store.run(counts.counts)).refused == {"too many wait": 4}
         office.door.open()
         events = await until(gateway, thread, ends)
         await until(gateway, thread, ends, events[-1].seq)

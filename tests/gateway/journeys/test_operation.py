@@ -29,6 +29,8 @@ from gateway.inbound.policy import NOT_YOURS_ALONE
 from gateway.interactions import Click
 from gateway.registry import ToolRule
 from gateway.store.connection import Connection
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import deletion, people
 from teams import RoundRobinGroupChat
 from teams.agents import BaseChatAgent
 from teams.base import Response
@@ -251,8 +253,8 @@ async def dora_has_left_traces(gateway: Gateway, board: Board) -> str:
     await until(gateway, said.thread, lambda e: ends(e) and e.outcome == "done")
     await all_told(gateway, platform="scripted")
     assert SECRET in str(board.texts)
-    await gateway.store.rate(said.thread, "part", DORA.id, good=True)
-    await gateway.store.mark("scripted", f"thread of {DORA.id}", "C1", of=PLACE)
+    await gateway.store.run(people.rate, said.thread, "part", DORA.id, good=True)
+    await gateway.store.run(adapter_units.mark, "scripted", f"thread of {DORA.id}", "C1", of=PLACE)
     for place, direct in (
         (replace(PLACE, channel="C9"), False),
         (
@@ -323,7 +325,7 @@ async def test_threads_that_are_used_or_wait_are_kept(tmp_path):
     async with opened(tmp_path, lambda: solo("one")) as client:
         thread = (await client.create_thread()).id
         await turn(client, thread, "go")
-        assert (await client.store.expire(0.0)).threads == ()
+        assert (await client.store.run(deletion.expire, 0.0)).threads == ()
         assert await client.threads()
 
 

@@ -19,6 +19,7 @@ from gateway.store.connection import Connection
 from gateway.store.postgres import pool
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.units import nodes
 from tests.fakes.pgbouncer import bounced, needs_pgbouncer
 from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.journeys.test_database import SAID, SERVED, gateway_on
@@ -62,7 +63,7 @@ async def test_sessions_that_last_have_their_settings_and_carry_a_conversation(
         store = PostgresStore(Database(url=url), tmp_path / "store")
         async with gateway_on(store) as gateway:
             await talk(gateway)
-            [node] = await store.nodes()
+            [node] = await store.run(nodes.nodes)
             boot = node.node.boot
             assert await store.read(settings) == [f"parley {boot}", "off", boot, None, "20s"]
 

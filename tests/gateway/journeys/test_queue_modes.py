@@ -21,6 +21,7 @@ from gateway.events import (
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.policy import FULL, MODE_NOT_YOURS
 from gateway.registry import ToolRule
+from gateway.store.units import counts as count_units
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.conditions import HandoffTermination, MaxMessageTermination
@@ -120,7 +121,7 @@ async def test_a_message_joins_the_running_turn_before_the_next_model_call(tmp_p
         receipt = await person.send(thread, "make it blue")
         work.door.open()
         events = await until(person, thread, ends)
-        counts = await person.store.counts()
+        counts = await person.store.run(count_units.counts)
     assert receipt.outcome == "queued"
     assert said_to(client) == [["a"], ["a", "make it blue"]]
     [joined] = of(MessageJoined, events)
@@ -414,7 +415,7 @@ async def test_messages_are_collected_until_nobody_writes_and_become_one_turn(tm
         for text in ("two", "three"):
             await gateway.accept(InboundMessage(key=KEY, author=ANN, text=text))
         events = await until(gateway, first.thread, ends)
-        counts = await gateway.store.counts()
+        counts = await gateway.store.run(count_units.counts)
     assert said_to(client) == [["one\n\ntwo\n\nthree"]]
     assert [event.text for event in of(MessageFinished, events)] == ["To all of you."]
     [started] = of(TurnStarted, events)
@@ -547,7 +548,7 @@ async def test_no_more_wait_than_may_and_the_others_are_told_once(tmp_path):
             receipt.thread,
             told("c"),
         )
-        counts = await gateway.store.counts()
+        counts = await gateway.store.run(count_units.counts)
     assert [each.outcome for each in queued] == ["queued", "queued", "refused", "refused"]
     assert [each.reply for each in queued] == ["", "", FULL.format(waiting=2), ""]
     assert [event.message.text for event in of(MessageQueued, events)] == ["b", "c"]
@@ -586,7 +587,7 @@ async def test_many_messages_in_every_mode_end_in_exactly_one_outcome(tmp_path):
             )
             thread = (await gateway.threads())[0].id
             seen = await until(gateway, thread, told(*texts))
-            counts = (await gateway.store.counts()).inbox
+            counts = (await gateway.store.run(count_units.counts)).inbox
         heard = [m.text for e in of(TurnStarted, seen) for m in e.messages]
         heard += [event.message.text for event in of(MessageJoined, seen)]
         assert sorted(heard) == sorted(texts), mode

@@ -27,6 +27,8 @@ from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
 from gateway.sessions.expiry import EXPIRED, EXPIRED_QUESTION, UNANSWERED
 from gateway.store.connection import Connection
+from gateway.store.units import audit as audit_units
+from gateway.store.units import events as event_units
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import TextMentionTermination
@@ -110,7 +112,7 @@ class Office:
         return await until(self.person, self.thread, done)
 
     async def audit(self) -> list[tuple[str, str, str]]:
-        rows = await self.gateway.store.audit(self.thread)
+        rows = await self.gateway.store.run(audit_units.audit, self.thread)
         return [(row.what, row.person, row.outcome) for row in rows]
 
 
@@ -137,7 +139,9 @@ async def test_an_approval_that_nobody_gives_in_time_is_a_denial(tmp_path, soon)
     async with office.open():
         request = await office.ask()
         office.clock.advance(2 * HOUR - 1)
-        assert (await office.gateway.store.request(request.request)).state == "open"
+        assert (
+            await office.gateway.store.run(event_units.request, request.request)
+        ).state == "open"
         office.clock.advance(1)
         events = await office.finished()
         late = await office.click(BOSSES[0], request.request, APPROVE)
@@ -200,7 +204,9 @@ async def test_without_an_expiry_a_request_stays_open(tmp_path, soon):
         request = await office.ask()
         office.clock.advance(1000 * HOUR)
         await until(office.person, office.thread, lambda e: isinstance(e, InputReminded))
-        assert (await office.gateway.store.request(request.request)).state == "open"
+        assert (
+            await office.gateway.store.run(event_units.request, request.request)
+        ).state == "open"
     assert request.expires_at is None
 
 
@@ -373,7 +379,11 @@ async def test_approvals_are_given_in_a_channel_that_does_not_see_the_thread(tmp
         operator = await office.click(BOSSES[0], request.request, APPROVE, key=APPROVALS)
         approver = await office.click(BOSSES[1], request.request, APPROVE, key=APPROVALS)
         await office.finished()
-        [row] = [row for row in await office.gateway.store.audit(office.thread) if row.person]
+        [row] = [
+            row
+            for row in await office.gateway.store.run(audit_units.audit, office.thread)
+            if row.person
+        ]
     assert stranger.outcome == "refused"
     assert operator.reply == "You may not answer this request."
     assert approver.outcome == "answer"
@@ -528,10 +538,10 @@ async def test_the_audit_says_who_decided_what_and_is_deleted_with_the_person(tm
         request = await office.ask()
         await office.click(BOSSES[0], request.request, Answer(kind="deny", text="CANARY"))
         await office.finished()
-        rows = await office.gateway.store.audit(office.thread)
+        rows = await office.gateway.store.run(audit_units.audit, office.thread)
         table = audit_table(rows)
         await office.gateway.delete_person(BOSSES[0].id)
-        left = await office.gateway.store.audit(office.thread)
+        left = await office.gateway.store.run(audit_units.audit, office.thread)
     assert [row.arguments_hash for row in rows] == [rows[0].arguments_hash] * 2
     assert len(rows[0].arguments_hash) == 64
     assert (rows[1].tool, rows[1].kind, rows[1].request) == ("send", "approval", request.request)

@@ -24,6 +24,7 @@ from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.runtime.lifecycle import RECOVERY
 from gateway.store.turn_records import MAX_RESUMES, ClaimedTurn, TurnUpdate
+from gateway.store.units import claims, rows
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
@@ -224,7 +225,7 @@ async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced
         await client.send(thread, "go")
         await old.reached.wait()
         shown = await until(client, thread, lambda event: isinstance(event, TextDelta))
-        assert [row.text for row in await crash.store.open_messages(thread)] == ["The "]
+        assert [row.text for row in await crash.store.run(rows.open_messages, thread)] == ["The "]
         crash.kill()
 
     def watched(event):
@@ -434,7 +435,7 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
         thread = (await gateway.create_thread()).id
         await gateway.send(thread, "go")
         await door.reached.wait()
-        work = await store.begin(thread, gateway.boot, words=MISSING)
+        work = await store.run(claims.begin, thread, gateway.boot, words=MISSING)
         assert isinstance(work, ClaimedTurn)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.store.units import search_index
 from tests.fakes.tested_store import UnitStore, everything_in
 from tests.gateway.scripted import Door, ScriptedTeams, calls, opened, solo, turn
 
@@ -13,7 +14,7 @@ async def test_what_was_said_is_found_at_once_and_leaves_nothing_once_deleted(tm
         for indexed in (False, True):
             for words in ("contract", "CANARY", "where drawer", "anar"):
                 assert [found.id for found in await client.threads(search=words)] == [thread]
-            assert indexed != await client.store.unindexed()
+            assert indexed != await client.store.run(search_index.unindexed)
             await client._life.index()
         store = client.store
         assert isinstance(store, UnitStore)

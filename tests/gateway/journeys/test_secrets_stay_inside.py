@@ -19,6 +19,7 @@ from gateway.conversation import Attachment, Author, ConversationKey, InboundMes
 from gateway.errors import StoreFull
 from gateway.events import Notice, dump_event
 from gateway.gateway import Gateway, Limits
+from gateway.store.units import events as event_units
 from gateway.surface import CallRejected, OutcomeUnknown, PlatformUnreachable
 from teams.models import (
     BadCredentials,
@@ -171,7 +172,7 @@ async def test_a_delivery_that_fails_lets_no_secret_out(tmp_path, log, error):
     async with served(tmp_path, Surface(board), lambda: solo(TEXT), clock=clock) as gateway:
         thread = await say(gateway, TEXT)
         await all_told(gateway, clock)
-        events = await gateway.store.events(thread)
+        events = await gateway.store.run(event_units.events, thread)
     assert SECRET not in b"\n".join(map(dump_event, events)).decode()
     assert SECRET not in str(board.texts)
     assert not board.faults  # it was met

@@ -29,6 +29,7 @@ from gateway.control.socket_server import serve_control
 from gateway.gateway import Gateway
 from gateway.runtime.backups import LOOK, RETRY, Backups
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import threads
 from tests.chaos.sqlite_layer import OK, dynamic, watched
 from tests.chaos.test_disk import BROKEN, FULL, FailingDisk
 from tests.fakes.scripted_platform import Platform, installed
@@ -229,7 +230,7 @@ async def test_serve_makes_a_backup_that_restores_and_says_so(served):
     store = SqliteStore(served / "restored")
     await store.stage(made)
     await store.restore()
-    assert [thread.title for thread in await store.threads()] == ["kept"]
+    assert [thread.title for thread in await store.run(threads.threads)] == ["kept"]
 
 
 CHILD = """

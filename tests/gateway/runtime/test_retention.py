@@ -21,6 +21,9 @@ from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.runtime.retention import PAUSE, Retention
 from gateway.sessions.expiry import EXPIRED
+from gateway.store.units import clock as clock_units
+from gateway.store.units import deletion
+from gateway.store.units import threads as thread_units
 from gateway.store.units.deletion import FEW
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import ChangedStore
@@ -152,7 +155,7 @@ async def test_a_store_that_really_was_away_for_long_goes_on_after_hours_of_runn
             machine.runs(DOUBT / 3)
             assert await tidied(gateway) == n
         machine.rests(3 * DAY)
-        known = await new_store(machine.folder).known_time(0.0)
+        known = await new_store(machine.folder).run(clock_units.known_time, 0.0)
         assert known is not None
         doubts.append(known.doubted)
     assert doubts == [DOUBT / 3, DOUBT * 2 / 3, None]
@@ -196,7 +199,7 @@ async def test_a_store_of_an_earlier_version_knows_the_time_by_its_threads(machi
     store = new_store(machine.folder)
     async with store.own():
         await store.write(lambda c: c.execute("DELETE FROM marks"))
-        assert await store.known_time(machine.clock()) == KnownTime(at=NOW)
+        assert await store.run(clock_units.known_time, machine.clock()) == KnownTime(at=NOW)
     async with machine.gateway() as gateway:
         assert await tidied(gateway) == 2
 
@@ -312,7 +315,7 @@ async def test_the_hour_until_the_next_round_outlives_a_restart(machine):
             retention = Retention(store, trust, machine.clock, lambda _: None)
             for _ in range(2):
                 await retention.round(Limits(retention=90 * DAY, retention_share=0.2))
-            left.append(len(await store.threads(limit=100)))
+            left.append(len(await store.run(thread_units.threads, limit=100)))
             assert retention.trouble.startswith(f"Retention deletes {left[-1]} more threads")
             machine.rests(PAUSE / 4)
         machine.off = -10 * DAY  # it is put right: a pause lasts no longer for it
@@ -324,8 +327,8 @@ async def test_the_hour_until_the_next_round_outlives_a_restart(machine):
         await retention.round(Limits(retention=1 * DAY, retention_share=1.0))
     assert left == [32, 32, 32, 32, 26, 26, 26, 26]
     async with store.own():
-        assert await store.threads() == []
-        assert await store.retention_pause() is None
+        assert await store.run(thread_units.threads) == []
+        assert await store.run(deletion.retention_pause) is None
 
 
 class KilledAfterDeletion(ChangedStore):
@@ -350,7 +353,7 @@ async def test_a_round_that_is_killed_after_its_deletion_costs_no_second_share(m
             for _ in range(2):  # the same process, too, if it lives on
                 with suppress(KeyboardInterrupt):
                     await retention.round(limits)
-            assert len(await store.threads(limit=100)) == 32
+            assert len(await store.run(thread_units.threads, limit=100)) == 32
         machine.rests(60)
     assert retention.trouble.startswith("Retention deletes 32 more threads")
 

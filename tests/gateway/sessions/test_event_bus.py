@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
 from gateway.sessions.event_bus import LONGEST_QUEUE, LocalBus, Subscription, watch
 from gateway.store.protocols import SessionReader
+from tests.fakes.tested_store import NamedOperations
 
 
-class Shelf:
+class Shelf(NamedOperations):
     """A store of events, for reading."""
 
     def __init__(self) -> None:

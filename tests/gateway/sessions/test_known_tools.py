@@ -20,6 +20,8 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.protocols import SessionStore
 from gateway.store.records import MetTool
+from gateway.store.units import audit as audit_units
+from gateway.store.units import known_texts, met_tools
 from teams.base import ToolCall
 from tests.fakes.new_store import new_store
 from tests.fakes.shop import PINNED_ALLOW, PINNED_ASK, Shop
@@ -78,9 +80,11 @@ async def test_with_its_new_description_it_is_allowed_again(tmp_path):
         assert resolved.outcome == "approved, and its new description"
         assert not of(InputRequested, await turn(client, thread, "again"))
         assert len(shop.called) == 3
-        audit = [(row.what, row.person, row.tool) for row in await client.store.whole_audit(
-            after=0, since=0, until=2.0**40, limit=100, longest=0
-        ) if row.what.startswith("tool.c") or row.what == "tool.accepted"]  # fmt: skip
+        rows = await client.store.run(
+            audit_units.whole_audit, after=0, since=0, until=2.0**40, limit=100, longest=0
+        )
+        told = [row for row in rows if row.what.startswith("tool.c") or row.what == "tool.accepted"]
+        audit = [(row.what, row.person, row.tool) for row in told]
     assert audit == [
         ("tool.changed", "", "shop/price"),
         ("tool.accepted", "local:operator", "shop/price"),
@@ -161,7 +165,7 @@ async def test_a_server_that_may_rewrite_its_texts_is_not_held_to_them(tmp_path)
     async with opened(tmp_path, teams_with(shop, free)) as client:
         shop.change()
         assert not of(InputRequested, await turn(client, thread, "go"))
-        assert await client.store.known_tools() == []
+        assert await client.store.run(known_texts.known_tools) == []
     assert len(shop.called) == 2
 
 
@@ -218,11 +222,11 @@ async def test_a_new_description_takes_as_many_people_as_the_call(tmp_path):
         assert (changed.changed, changed.quorum) == (True, 2)
         await click(bosses[0], changed.request, ACCEPT)
         assert "already approved" in await click(bosses[0], changed.request, ACCEPT)
-        [known] = await gateway.store.known_tools()
+        [known] = await gateway.store.run(known_texts.known_tools)
         assert (len(shop.called), len(known.others)) == (1, 1)
         await click(bosses[2], changed.request, ACCEPT)
         await over(changed)
-        [known] = await gateway.store.known_tools()
+        [known] = await gateway.store.run(known_texts.known_tools)
         assert (len(shop.called), known.others) == (2, ())
         assert not (await ask()).changed
 
@@ -232,7 +236,7 @@ async def test_who_approves_the_call_alone_accepts_no_description_for_others(tmp
     rule = replace(PINNED_ASK, quorum=2)
     access = Access([each.id for each in bosses])
     async with opened(tmp_path, teams_with(shop, rule), access=access) as gateway:
-        await gateway.store.meet_tool(met_tool("shop", "price", {"name": "price"}))
+        await gateway.store.run(met_tools.meet_tool, met_tool("shop", "price", {"name": "price"}))
         message = InboundMessage(key=KEY, author=bosses[0], text="go")
         thread = (await gateway.accept(message)).thread
         heard = await until(gateway, thread, ends)
@@ -242,7 +246,7 @@ async def test_who_approves_the_call_alone_accepts_no_description_for_others(tmp
             click = Click(request=request.request, answer=answer)
             await gateway.accept(InboundMessage(key=KEY, author=boss, event="click", click=click))
         await until(gateway, thread, ends, after=heard[-1].seq)
-        [known] = await gateway.store.known_tools()
+        [known] = await gateway.store.run(known_texts.known_tools)
         assert (len(shop.called), len(known.others)) == (1, 1)
 
 
@@ -270,7 +274,9 @@ async def test_live_nodes_know_the_same_tool(tmp_path, postgres_url):
         assert await actions(became) == ["ask", "ask"]
         assert [len(each) for each in told.values()] == [1, 0]  # one node tells it
         assert became.schema is not None
-        assert await stores["b"].accept_tool(met_tool("shop", "price", became.schema))
+        assert await stores["b"].run(
+            known_texts.accept_tool, met_tool("shop", "price", became.schema)
+        )
         assert await actions(became) == ["allow", "allow"]
         assert await actions(was) == ["ask", "ask"]
 
@@ -308,7 +314,11 @@ async def test_a_server_with_too_many_tools_pushes_none_out(tmp_path, monkeypatc
     async with store.own():
         tools = tools_of(store)
         await tools.see([(listed(f"t{n}"), PINNED_ALLOW) for n in range(5)])
-        assert [each.tool for each in await store.known_tools()] == ["t0", "t1", "t2"]
+        assert [each.tool for each in await store.run(known_texts.known_tools)] == [
+            "t0",
+            "t1",
+            "t2",
+        ]
         assert (await tools.judge(listed("t0"), PINNED_ALLOW)).rule.action == "allow"
         unknown = await tools.judge(listed("t4"), PINNED_ALLOW)
         assert (unknown.rule.action, unknown.rule.always_allowed) == ("ask", False)
@@ -338,7 +348,7 @@ async def test_two_texts_of_one_tool_side_by_side_do_not_chase_each_other(tmp_pa
                 ("allow", False) if text == "a" else ("ask", True)
             )
         assert len(told) == 1
-        [known] = await store.known_tools()
+        [known] = await store.run(known_texts.known_tools)
         assert len(known.others) == 1
 
 

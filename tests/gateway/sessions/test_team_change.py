@@ -14,6 +14,7 @@ from gateway.events import (
 from gateway.gateway import Limits
 from gateway.registry import TeamInfo, ToolRule
 from gateway.sessions.live_team import BEGINS_ANEW, GOES_ON, LONGEST, transcript
+from gateway.store.units import events as event_units
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.conditions import (
@@ -92,7 +93,7 @@ async def test_other_participants_begin_anew_with_what_was_said(tmp_path):
         again = await turn(client, thread, "and now?")
         assert of(Notice, again) == []
         assert "I am one." in heard(new)
-        [old] = await client.store.old_states(thread)
+        [old] = await client.store.run(event_units.old_states, thread)
     assert old.definition == "1"
     assert b"I am one." in b"".join(each.data for each in old.checkpoints)
 

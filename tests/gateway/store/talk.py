@@ -12,6 +12,7 @@ from gateway.store.decisions import AcceptedMessage, Decision, QueueEntry
 from gateway.store.records import InboxKind, Request
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import ClaimedTurn, StoredUpdate, TurnEnd, TurnUpdate
+from gateway.store.units import claims, inbox, recovery
 from tests.fakes.decided import decided
 from tests.fakes.new_store import is_on_postgres
 from tests.fakes.tested_store import rows_of
@@ -44,12 +45,12 @@ async def take(
         more["order_key"] = order_key(number)
     message = InboundMessage(key=key, author=author, text=text, **more)
     judged = replace(decided(message, decision, thread=thread), kind=kind)
-    return await store.accept(judged, lambda _: None)
+    return await store.run(inbox.accept, judged)
 
 
 async def begin(store: AnyStore, thread: str = "t", boot: str = "boot") -> ClaimedTurn:
     """The thread's next turn."""
-    work = await store.begin(thread, boot, words=MISSING)
+    work = await store.run(claims.begin, thread, boot, words=MISSING)
     assert isinstance(work, ClaimedTurn)
     return work
 
@@ -96,7 +97,7 @@ async def left_by(store: AnyStore, boot: str, words: RecoveryWords) -> list[tupl
 
     Where there are nodes, that is their jobs.
     """
-    left = await store.recover(boot, words)
+    left = await store.run(recovery.recover, boot, words)
     if is_on_postgres():
         return await jobs_of(store)
     return [(each.thread, each.person) for each in left]

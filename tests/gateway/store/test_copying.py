@@ -24,6 +24,9 @@ from gateway.store.copying import Copy, CopyEnded, CopyReport, Step
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.sqlite import copying as files
 from gateway.store.sqlite.store import FILE, SqliteStore
+from gateway.store.units import audit as audit_units
+from gateway.store.units import threads
+from gateway.store.units import threads as thread_units
 from tests.databases import make_database
 from tests.fakes.full_store import all_rows, fill_store
 from tests.fakes.new_store import new_store
@@ -191,11 +194,11 @@ async def test_a_copy_goes_on_after_its_connection_was_lost(source, database):
 async def test_a_copy_that_is_not_complete_is_no_store(source, place, tmp_path):
     await begin(source.folder, place)
     store = store_at(place, tmp_path)
-    for use in (store.threads, lambda: own(store)):
+    for use in (lambda: store.run(thread_units.threads), lambda: own(store)):
         with pytest.raises(StoreError, match="copy that is not complete"):
             await use()
     await copy(source.folder, place)
-    assert await store.threads()
+    assert await store.run(threads.threads)
     await own(store)
 
 
@@ -215,7 +218,7 @@ async def own(store: Any) -> None:
 async def test_a_store_that_was_used_is_copied_anew_alone(source, tmp_path):
     await begin(source.folder, tmp_path / "copy")
     async with source.own():
-        await source.note("thread.renamed")
+        await source.run(audit_units.note, "thread.renamed")
     with pytest.raises(StoreError, match=r"was used since its copy .* Remove that copy"):
         await copy(source.folder, tmp_path / "copy")
 

@@ -25,6 +25,10 @@ from gateway.registry import ToolRule
 from gateway.store.formats import OLDEST, migrations, newest_format
 from gateway.store.sqlite.migrate import bring_up_to_date
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import audit, counts
+from gateway.store.units import events as event_units
+from gateway.store.units import rows as row_units
+from gateway.store.units import threads as thread_units
 from gateway.store.units.copies import broken_promises
 from tests.gateway.scripted import ScriptedTeams, ends, model, of, opened, solo, until
 
@@ -179,13 +183,13 @@ async def test_each_earlier_version_is_read_without_an_upgrade(sample: Path, ver
     if steps := {n: script for n, script in migrations().items() if n <= version}:
         await bring_up_to_date(sample / "parley.db", steps)
     store = SqliteStore(sample)
-    found = await store.threads()
+    found = await store.run(thread_units.threads)
     assert sorted(each.title for each in found) == ["Deleting", "Greetings"]
     assert {each.config for each in found} == {""}
     for each in found:
-        assert (await store.thread(each.id)).title == each.title
-        assert await store.events(each.id)
-        await store.checkpoints(each.id)
-        await store.open_messages(each.id)
-    await store.whole_audit(after=0, since=0.0, until=2e9, limit=9, longest=9)
-    assert (await store.counts()).held == {}
+        assert (await store.run(thread_units.thread, each.id)).title == each.title
+        assert await store.run(event_units.events, each.id)
+        await store.run(event_units.checkpoints, each.id)
+        await store.run(row_units.open_messages, each.id)
+    await store.run(audit.whole_audit, after=0, since=0.0, until=2e9, limit=9, longest=9)
+    assert (await store.run(counts.counts)).held == {}

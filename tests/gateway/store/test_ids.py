@@ -12,8 +12,10 @@ from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
 from gateway.store.records import new_id, next_id
+from gateway.store.units import deletion
 from gateway.store.units.rows import create_thread
 from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import at
 
 
 def test_ids_of_one_process_sort_as_they_were_made_also_when_the_clock_is_set_back(
@@ -41,7 +43,7 @@ async def test_a_commit_in_new_threads_writes_fewer_pages_than_it_would_with_ran
         store = new_store(tmp_path / name)
         async with store.own():
             await store.write(partial(fill, make, 3000))
-            await store.delete_person("nobody")  # which empties the log
+            await store.run(deletion.delete_person, "nobody")  # which empties the log
             await store.write(partial(fill, make, 40))
             written[name] = (store.folder / "parley.db-wal").stat().st_size
     assert 0 < written["in order"] < written["random"] / 2
@@ -50,4 +52,4 @@ async def test_a_commit_in_new_threads_writes_fewer_pages_than_it_would_with_ran
 def fill(make: Callable[[], str], count: int, connection: Connection) -> None:
     for _ in range(count):
         new = NewThread(id=make(), team="demo", definition="")
-        create_thread(connection, 0.0, new, key=ConversationKey.local(new.id))
+        create_thread(at(connection, 0.0), new, key=ConversationKey.local(new.id))

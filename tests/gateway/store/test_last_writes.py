@@ -22,6 +22,8 @@ from gateway.store.connection import Connection
 from gateway.store.last_writes import LastWrites
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import search_index
 from tests.fakes.full_disk import FullDisk
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import Door, ScriptedTeams, calls, ends, model, of, solo, until
@@ -80,7 +82,9 @@ async def test_a_message_that_found_no_room_is_the_health_of_the_store_until_the
     async with watched(tmp_path, ScriptedTeams(lambda: solo("yes"))) as (gateway, look):
         thread = (await gateway.accept(said(1, "hello"))).thread
         await until(gateway, thread, ends)
-        while await gateway.store.index_words():  # or it would find the disk full first
+        while await gateway.store.run(
+            search_index.index_words
+        ):  # or it would find the disk full first
             pass
         await disk.fill(gateway.store)
         assert await look() == WELL  # what is written in place still fits
@@ -263,5 +267,5 @@ async def test_a_right_that_is_lost_on_one_table_is_told_although_others_are_wri
             await store.write(lambda c, change=change: c.execute(f"{change} CURRENT_USER"))
             with nullcontext() if state == "ok" else pytest.raises(StoreUnwritable):
                 await gateway.accept(said(1, "hello"))
-            await store.mark("chat", "of another kind", "x")
+            await store.run(adapter_units.mark, "chat", "of another kind", "x")
             assert (await gateway.status()).store == state

@@ -11,6 +11,7 @@ from gateway.conversation import ConversationKey
 from gateway.outbox import OutboxRow
 from gateway.store.connection import Row
 from gateway.store.records import EncryptedToken, Request
+from gateway.store.units import adapters as adapter_units
 from gateway.store.units.adapters import TOKENS
 from gateway.store.units.outbox import OUTBOX
 from gateway.store.units.requests import REQUESTS
@@ -76,7 +77,7 @@ async def test_a_row_is_put_once_for_each_key(tmp_path):
     async with store.own():
         for each in (old, new):
             await store.write(lambda c, token=each: insert(c, TOKENS, token, updated_at=1.0))
-        assert await store.tokens() == [new]
+        assert await store.run(adapter_units.tokens) == [new]
 
 
 def test_a_field_without_a_column_keeps_its_default():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 from gateway.app.stores import AnyStore
@@ -9,6 +10,7 @@ from gateway.conversation import ConversationKey
 from gateway.events import MessageFinished, dump_event
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
+from gateway.store.units import rows, search_index, threads
 from tests.fakes.new_store import new_store
 
 SAID = {
@@ -45,8 +47,8 @@ def answer(connection: Connection, thread: str, seq: int, text: str) -> None:
 
 async def make(store: AnyStore, thread: str, title: str, asked: str, answered: str) -> None:
     key = ConversationKey(platform="x", workspace="W", root=thread)
-    await store.create_thread(
-        NewThread(id=thread, team="demo", definition="d"), key=key, title=title
+    await store.run(
+        rows.create_thread, NewThread(id=thread, team="demo", definition="d"), key=key, title=title
     )
     await store.write(lambda connection: say(connection, thread, asked))
     await store.write(lambda connection: answer(connection, thread, 1, answered))
@@ -54,7 +56,7 @@ async def make(store: AnyStore, thread: str, title: str, asked: str, answered: s
 
 async def filled(folder: Path) -> AnyStore:
     """A store with all of them."""
-    store = new_store(folder, clock=iter(range(1, 100)).__next__)
+    store = new_store(folder, clock=count(1).__next__)
     async with store.own():
         for thread, said in SAID.items():
             await make(store, thread, *said)
@@ -62,9 +64,9 @@ async def filled(folder: Path) -> AnyStore:
 
 
 async def index(store: AnyStore) -> None:
-    while await store.index_words():
+    while await store.run(search_index.index_words):
         pass
 
 
 async def found(store: AnyStore, words: str, **more) -> str:
-    return " ".join(thread.id for thread in await store.threads(search=words, **more))
+    return " ".join(thread.id for thread in await store.run(threads.threads, search=words, **more))

@@ -14,6 +14,7 @@ from adapters.discord.testing import Delay, DiscordSimulator, Refusal, ServerErr
 from gateway.backfill import work_list
 from gateway.config.routes import Mention, Route
 from gateway.gateway import Gateway
+from gateway.store.units import counts
 from tests.adapters.discord.serving import (
     EVERYWHERE,
     bot_messages,
@@ -164,7 +165,7 @@ async def test_what_discord_delivers_while_catch_up_reads_hides_nothing(
         await wait_delivered(gateway)
         heard = "".join(model.texts())
         assert [heard.count(text) for text in texts] == [1, 1, 1, 1]
-        assert sum((await gateway.store.counts()).inbox.values()) == 5
+        assert sum((await gateway.store.run(counts.counts)).inbox.values()) == 5
 
 
 async def test_what_is_older_waits_below_a_button(
@@ -226,7 +227,7 @@ async def test_who_has_left_meanwhile_is_no_member_any_more(
     async with serving(discord, tmp_path, partial(solo, model)) as gateway:
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
         await wait_delivered(gateway)
-        refused = (await gateway.store.counts()).refused
+        refused = (await gateway.store.run(counts.counts)).refused
     assert refused == {"not allowed": 1}
     assert len(model.requests) == 1
 

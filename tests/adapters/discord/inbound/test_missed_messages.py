@@ -14,6 +14,7 @@ from adapters.discord.inbound.archived_threads import place_of
 from adapters.discord.testing import Channel, DiscordSimulator, Message
 from gateway.gateway import Gateway
 from gateway.missed import Gap
+from gateway.store.units import gaps
 from gateway.store.units.losses import add_loss
 from tests.adapters.discord.serving import (
     bot_messages,
@@ -27,6 +28,7 @@ from tests.adapters.discord.serving import (
 )
 from tests.fakes.lost_records import copy_store, put_back
 from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import at
 from tests.gateway.scripted import solo
 
 
@@ -77,9 +79,9 @@ class Missing:
         )
         async with store.own():
             await mark_heard(store, now)
-            await store.add_gaps("discord", [gap], {})
+            await store.run(gaps.add_gaps, "discord", [gap], {})
             if after_loss:
-                await store.write(lambda c: add_loss(c, now, "damaged", since=1.0, commits=9))
+                await store.write(lambda c: add_loss(at(c, now), "damaged", since=1.0, commits=9))
         async with self.serving() as gateway:
             await wait_caught_up(gateway, offer=offers)
 

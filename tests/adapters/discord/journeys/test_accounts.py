@@ -15,6 +15,7 @@ from adapters.discord.testing import Channel, DiscordSimulator, Message
 from gateway.access.authority import Access
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
+from gateway.store.units import outbox
 from tests.adapters.accounts import rows, thread_keys
 from tests.adapters.discord.serving import config_of, thread_of
 from tests.fakes.new_store import new_store
@@ -54,7 +55,7 @@ async def serving(
 async def delivered(gateway: Gateway, accounts: dict[str, DiscordSimulator]) -> None:
     async with asyncio.timeout(20):
         for name in accounts:
-            while await gateway.store.undelivered_threads(name):  # noqa: ASYNC110 (in the store)
+            while await gateway.store.run(outbox.undelivered_threads, name):  # noqa: ASYNC110 (in the store)
                 await asyncio.sleep(0.01)
 
 

@@ -14,6 +14,7 @@ from adapters.discord.connection import shards
 from adapters.discord.testing import DiscordSimulator, Message
 from gateway.gateway import Gateway
 from gateway.missed import BEFORE_LOSS
+from gateway.store.units import gaps, losses
 from gateway.store.units.losses import add_loss
 from tests.adapters.discord.serving import (
     bot_messages,
@@ -25,7 +26,7 @@ from tests.adapters.discord.serving import (
 )
 from tests.fakes.lost_records import copy_store, put_back
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import UnitStore
+from tests.fakes.tested_store import UnitStore, at
 from tests.gateway.scripted import ALLOW, ScriptedTeams, calls, solo
 
 ran: list[str] = []
@@ -87,7 +88,7 @@ async def restored(
     if resumes:
         store = new_store(folder / "store")
         async with store.own():
-            await store.add_gaps("discord", (), cursor)
+            await store.run(gaps.add_gaps, "discord", (), cursor)
     async with serving(
         discord,
         folder / "store",
@@ -103,7 +104,7 @@ async def test_what_was_answered_since_the_copy_is_offered_and_no_tool_runs_agai
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
     async with restored(discord, tmp_path, ["one", "two", "three"]) as (gateway, asked):
-        assert [loss.cause for loss in await gateway.store.losses()] == ["restored"]
+        assert [loss.cause for loss in await gateway.store.run(losses.losses)] == ["restored"]
         await wait_caught_up(gateway, offer=3)
         await wait_delivered(gateway)
         assert discord.gateway.resumes == 0
@@ -151,7 +152,7 @@ async def test_a_click_from_then_is_answered_with_a_sentence(
         (card,) = bot_messages(discord, discord.channel("general"))
         assert isinstance(gateway.store, UnitStore)
         later = time.time() + 3600  # as if what is done now had been done before the loss
-        await gateway.store.write(lambda c: add_loss(c, later, "damaged", since=1.0, commits=9))
+        await gateway.store.write(lambda c: add_loss(at(c, later), "damaged", since=1.0, commits=9))
         for act in (
             discord.person("alice").clicks(card, "Answer now"),
             discord.person("alice").slash(discord.channel("general"), "new"),

@@ -10,6 +10,8 @@ import pytest
 from adapters.discord.testing import DiscordSimulator, MessageFlag, ServerError
 from gateway.adapter import IgnoredReason
 from gateway.config.routes import Route
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import threads
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.base import Handoff
@@ -130,7 +132,7 @@ async def test_what_is_not_for_the_team_is_left_alone(
         assert ignored["not addressed"] == 2
         assert ignored["own"]  # the bot's answers
         assert set(ignored) <= set(get_args(IgnoredReason))
-        assert len(await gateway.store.threads()) == 1
+        assert len(await gateway.store.run(threads.threads)) == 1
     assert len(model.requests) == 1
 
 
@@ -166,7 +168,7 @@ async def test_where_no_threads_can_be_made_a_chain_of_replies_is_the_conversati
         await alice.says(general, "go on", reply_to=answer)
         await discord.until(lambda: len(bot_texts(discord, general)) == 2)
         await wait_delivered(gateway)
-        assert len(await gateway.store.threads()) == 1
+        assert len(await gateway.store.run(threads.threads)) == 1
     assert bot_texts(discord, general)[1] == "-# **solo**\nTwo."
     assert discord.pings == []
 
@@ -223,7 +225,7 @@ async def test_a_private_thread_is_for_its_author(
         await alice.says(thread, "and after a restart?")
         await discord.until(lambda: len(bot_texts(discord, thread)) == 2)
         await wait_delivered(gateway)
-        assert len(await gateway.store.threads()) == 1
+        assert len(await gateway.store.run(threads.threads)) == 1
     assert discord.threads(general) == [thread]
 
 
@@ -259,7 +261,7 @@ async def test_where_somebody_has_written_is_forgotten_with_them_and_not_with_a_
     async with serving(discord, tmp_path, lambda: solo("One.", "Two."), config=config) as gateway:
 
         async def kept() -> list[str]:
-            names = await gateway.store.marks("discord")
+            names = await gateway.store.run(adapter_units.marks, "discord")
             return [name for name in names if name.startswith(("direct:", "thread:"))]
 
         place = alice.direct
@@ -294,7 +296,7 @@ async def test_a_post_in_a_forum_is_a_conversation(
         await alice.says(post, "thanks")
         await discord.until(lambda: len(bot_texts(discord, post)) == 2)
         await wait_delivered(gateway)
-        assert len(await gateway.store.threads()) == 1
+        assert len(await gateway.store.run(threads.threads)) == 1
 
 
 async def test_models_ping_nobody_and_show_no_previews(

@@ -14,6 +14,7 @@ from adapters.discord.connection import event_queue as events
 from adapters.discord.connection import shards
 from adapters.discord.inbound.interaction_replies import NOT_STORED
 from adapters.discord.testing import DiscordSimulator
+from gateway.store.units import adapters as adapter_units
 from tests.adapters.discord.serving import (
     SHARD,
     bot_texts,
@@ -66,7 +67,7 @@ async def test_a_disk_that_takes_nothing_for_a_while_ends_neither_the_bot_nor_wh
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread), seconds=20)
         await discord.until(lambda: bot_texts(discord, bob.direct), seconds=20)
         await wait_delivered(gateway)
-        assert SHARD in await gateway.store.marks("discord")
+        assert SHARD in await gateway.store.run(adapter_units.marks, "discord")
     assert (
         bot_texts(discord, thread_of(asked))
         == bot_texts(discord, bob.direct)

@@ -13,6 +13,7 @@ import pytest
 from adapters.discord.simulator.model import Channel, Message
 from adapters.discord.testing import DiscordSimulator
 from gateway.conversation import ConversationKey
+from gateway.store.units import threads
 from tests.adapters.discord.serving import serving, wait_accepted, wait_delivered
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.tested_store import rows_in
@@ -95,7 +96,7 @@ async def test_what_was_deleted_here_is_not_read_from_the_thread_again(
         await discord.until(lambda: len(model.requests) == 1)
         await wait_delivered(gateway)
         (known,) = await gateway.threads()
-        key: ConversationKey = (await gateway.store.thread(known.id)).key
+        key: ConversationKey = (await gateway.store.run(threads.thread, known.id)).key
         await gateway.delete_thread(known.id)
         await alice.mentions(thread, "again")
         await discord.until(lambda: len(model.requests) == 2)

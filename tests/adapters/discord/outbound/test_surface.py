@@ -32,6 +32,7 @@ from gateway.delivery.service import delivering
 from gateway.events import InputRequested
 from gateway.gateway import Gateway
 from gateway.render.split import split
+from gateway.store.units import outbox
 from gateway.surface import Activity, Card, Document, File, Line, Part, Place, Speech
 from tests.adapters.discord.serving import bot_messages, bot_texts, thread_of
 from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
@@ -364,7 +365,7 @@ async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_n
                 for each in bot_messages(discord, thread_of(harness.asked)):
                     each.nonce = None  # nowhere does Discord promise nonces in a history
             async with asyncio.timeout(20):
-                while await gateway.store.undelivered_threads("discord"):
+                while await gateway.store.run(outbox.undelivered_threads, "discord"):
                     clock.advance(1.0)
                     await asyncio.sleep(0.01)
     first, answer, meanwhile, *again = bot_texts(discord, thread_of(harness.asked))

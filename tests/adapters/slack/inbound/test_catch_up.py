@@ -22,6 +22,8 @@ from gateway.app.operator import owner_status
 from gateway.conversation import ConversationKey
 from gateway.gateway import Gateway
 from gateway.missed import DAY, Gap
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import gaps as gap_units
 from gateway.store.units.copies import broken_promises
 from tests.adapters.slack.serving import PATIENCE, ServedSlack, served
 from tests.fakes.new_store import new_store
@@ -349,7 +351,7 @@ async def test_a_thread_of_long_ago_is_found_by_what_is_known(tmp_path: Path, ag
         slack.clock.advance(30 * 86_400)
         store = new_store(tmp_path)
         async with store.own():  # nothing else was missed
-            await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
+            await store.run(adapter_units.mark, "slack", "alive", f"{slack.clock.time():.3f}")
         await away(slack, 60)
         await ann.says("general", "still there?", thread=asked)
         await away(slack, ago)
@@ -369,7 +371,7 @@ async def test_older_threads_that_are_still_looked_for_hold_up_no_later_pause(
         slack.clock.advance(30 * 86_400)
         store = new_store(tmp_path)
         async with store.own():  # nothing else was missed
-            await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
+            await store.run(adapter_units.mark, "slack", "alive", f"{slack.clock.time():.3f}")
         await away(slack, 60)
         older = slack.faults.add(
             ServerError(), lambda call: call.text("latest") == asked.ts, times=1000
@@ -432,7 +434,7 @@ async def test_a_further_pause_makes_what_was_said_in_it_no_younger(tmp_path: Pa
         store = new_store(tmp_path, clock=slack.clock.time)
         async with store.own():
             # Parley came back, noted the thread, and ended before it was read.
-            await store.add_gaps("slack", [gap], {"alive": f"{back:.3f}"})
+            await store.run(gap_units.add_gaps, "slack", [gap], {"alive": f"{back:.3f}"})
         await away(slack, 200)
         await ann.says("general", "in the second pause", thread=asked)
         await away(slack, 18_000)
@@ -447,7 +449,9 @@ async def test_a_mark_in_the_future_hides_no_pause(tmp_path: Path) -> None:
         asked = await serve_once(slack, tmp_path)
         store = new_store(tmp_path)
         async with store.own():  # the clock was five days ahead
-            await store.mark("slack", "alive", f"{slack.clock.time() + 5 * DAY:.3f}")
+            await store.run(
+                adapter_units.mark, "slack", "alive", f"{slack.clock.time() + 5 * DAY:.3f}"
+            )
         await away(slack, 60)
         await slack.person("ann").says("general", "anybody?", thread=asked)
         await away(slack, 500)
@@ -505,7 +509,7 @@ async def test_a_card_whose_page_was_not_finished_is_not_posted_again(tmp_path: 
                 for since in [float(other.ts) - 60]
             ]
         async with served(slack, tmp_path) as run:
-            await run.gateway.store.add_gaps("slack", gaps, {})
+            await run.gateway.store.run(gap_units.add_gaps, "slack", gaps, {})
             slack.clock.advance(60)  # it is looked for what others noted
             await run.caught_up()
             assert len(offers(slack, asked)) == len(offers(slack, other)) == 1

@@ -15,6 +15,7 @@ from gateway.adapter import IgnoredReason
 from gateway.app.operator import owner_status
 from gateway.app.threads import transcript
 from gateway.conversation import ConversationKey
+from gateway.store.units import counts, threads
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
@@ -636,7 +637,7 @@ async def test_a_title_that_somebody_gives_is_the_threads_title(tmp_path: Path) 
         await run.until(lambda: run.asked)
         await ann.renames(ann.direct, asked, "Greetings")
         await run.settled()
-        assert [each.title for each in await run.store.threads()] == ["Greetings"]
+        assert [each.title for each in await run.store.run(threads.threads)] == ["Greetings"]
 
 
 async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
@@ -648,8 +649,8 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
         for button in ("Good answer", "Bad answer"):
             await ann.clicks(answer.ts, button)
             await run.settled()
-        (thread,) = await run.store.threads()
-        assert (await run.gateway.store.counts()).feedback == {"bad": 1}
+        (thread,) = await run.store.run(threads.threads)
+        assert (await run.gateway.store.run(counts.counts)).feedback == {"bad": 1}
         assert "Rated answers (1 bad)." in (await owner_status(run.store))[1]
         assert "Rated answers: 1 bad" in await transcript(run.store, thread)
         rows = "SELECT person, good FROM feedback"
@@ -657,7 +658,7 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
         assert kept == [("slack:T0HOME:U0ANN", 0)]
         await run.gateway.delete_person("slack:T0HOME:U0ANN")
         assert not await run.store.write(lambda c: c.fetch(rows))
-        assert (await run.gateway.store.counts()).feedback == {}
+        assert (await run.gateway.store.run(counts.counts)).feedback == {}
 
 
 @pytest.mark.parametrize("mention", ["always", "mention"])

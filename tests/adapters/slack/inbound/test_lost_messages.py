@@ -14,6 +14,8 @@ from gateway.backfill.pauses import CONNECTED
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.gateway import Gateway
 from gateway.missed import DAY, Gap
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import gaps
 from tests.adapters.slack.inbound.test_catch_up import away, offers, root_key, serve_once
 from tests.adapters.slack.serving import served
 from tests.fakes.new_store import new_store
@@ -34,7 +36,7 @@ async def test_a_message_that_slack_gave_up_while_a_look_up_failed_is_taken(
         slack.faults.clear()
         store = new_store(tmp_path)
         async with store.own():  # the app was connected for as long
-            await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
+            await store.run(adapter_units.mark, "slack", "alive", f"{slack.clock.time():.3f}")
         async with served(slack, tmp_path) as run:
             await run.until(lambda: run.asked)
             assert "is anybody there?" in await run.inbox("text")
@@ -59,7 +61,7 @@ async def test_a_message_that_slack_gave_up_while_it_took_too_long_is_answered_o
         slack.faults.clear()
         store = new_store(tmp_path)
         async with store.own():  # the app was connected for as long
-            await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
+            await store.run(adapter_units.mark, "slack", "alive", f"{slack.clock.time():.3f}")
         async with served(slack, tmp_path) as run:
             await run.until(lambda: slack.messages("general", asked)[1:])
             again = [slack.repeat(delivery) for delivery in lost]
@@ -170,10 +172,12 @@ async def test_a_card_hides_nothing_that_was_written_before_what_it_offers(
         ]
         store = new_store(tmp_path, clock=slack.clock.time)
         async with store.own():
-            await store.add_gaps("slack", [late], {"alive": f"{now:.3f}", CONNECTED: f"{now:.3f}"})
+            await store.run(
+                gaps.add_gaps, "slack", [late], {"alive": f"{now:.3f}", CONNECTED: f"{now:.3f}"}
+            )
         async with served(slack, tmp_path) as run:
             await run.until(lambda: offers(slack, asked))
-            await run.gateway.store.add_gaps("slack", [whole], {})
+            await run.gateway.store.run(gaps.add_gaps, "slack", [whole], {})
             slack.clock.advance(60)  # it is looked for what others noted
             for _ in range(2):  # the second time, its own card says it all
                 old = slack.sockets.live

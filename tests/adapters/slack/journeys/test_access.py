@@ -17,6 +17,7 @@ from gateway.adapter import NOT_ALLOWED
 from gateway.backfill.offers import NOTHING
 from gateway.inbound.answers import NOT_YOURS
 from gateway.registry import ToolRule
+from gateway.store.units import threads
 from tests.adapters.slack.serving import ServedSlack, served
 from tests.gateway.scripted import calls, solo
 
@@ -164,7 +165,7 @@ async def rated(run: ServedSlack) -> int:
 
 
 async def title(run: ServedSlack) -> str:
-    return (await run.store.threads())[0].title
+    return (await run.store.run(threads.threads))[0].title
 
 
 def card_of(slack: SlackSimulator, opened: Message) -> str:

@@ -15,6 +15,7 @@ from adapters.slack.testing.rendered_message import RenderedMessage
 from gateway.access.authority import Access
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
+from gateway.store.units import outbox
 from tests.adapters.accounts import rows, thread_keys
 from tests.adapters.slack.serving import EVERYWHERE, connected
 from tests.adapters.slack.serving import config_of as of
@@ -59,7 +60,7 @@ async def delivered(gateway: Gateway, accounts: dict[str, SlackSimulator]) -> No
     async with asyncio.timeout(20):
         for name, slack in accounts.items():
             await slack.until(lambda slack=slack: not slack.unacknowledged)
-            while await gateway.store.undelivered_threads(name):  # noqa: ASYNC110 (in the store)
+            while await gateway.store.run(outbox.undelivered_threads, name):  # noqa: ASYNC110 (in the store)
                 await asyncio.sleep(0.01)
 
 

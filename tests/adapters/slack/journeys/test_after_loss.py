@@ -15,11 +15,13 @@ from adapters.slack.simulator.state import Message
 from adapters.slack.testing import Refusal, RenderedMessage, SlackSimulator
 from gateway.gateway import Gateway
 from gateway.missed import BEFORE_LOSS
+from gateway.store.units import losses
 from gateway.store.units.losses import add_loss
 from tests.adapters.slack.child import WORDS
 from tests.adapters.slack.journeys.test_killed_answers import Process
 from tests.adapters.slack.serving import PATIENCE, ServedSlack, served
 from tests.fakes.lost_records import commits_in, copy_store, lose_commits, put_back
+from tests.fakes.tested_store import at
 
 
 @asynccontextmanager
@@ -71,7 +73,7 @@ def cards(run: ServedSlack, thread: Message) -> list[RenderedMessage]:
 @pytest.mark.parametrize("again", [False, True], ids=["history", "delivered again"])
 async def test_what_was_answered_since_the_copy_is_offered(tmp_path: Path, again: bool) -> None:
     async with restored(tmp_path, again) as (run, threads):
-        assert [loss.cause for loss in await run.store.losses()] == ["restored"]
+        assert [loss.cause for loss in await run.store.run(losses.losses)] == ["restored"]
         for thread in threads:
             await run.until(lambda thread=thread: cards(run, thread))
         await run.caught_up()
@@ -87,7 +89,7 @@ async def test_a_click_from_then_is_answered_with_a_sentence(tmp_path: Path) -> 
         for thread in threads:
             await run.until(lambda thread=thread: cards(run, thread))
         later = time.time() + 3600  # as if what is done now had been done before the loss
-        await run.store.write(lambda c: add_loss(c, later, "damaged", since=1.0, commits=9))
+        await run.store.write(lambda c: add_loss(at(c, later), "damaged", since=1.0, commits=9))
         ann = run.slack.person("ann")
         await ann.clicks(cards(run, threads[1])[0].ts, "Answer now")
         told = lambda: [each.text for each in run.slack.private(ann)]  # noqa: E731

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.testing import SlackSimulator
+from gateway.store.units import outbox
 from tests.adapters.slack.serving import served
 from tests.fakes.cut_off import CutOff
 
@@ -23,7 +24,7 @@ async def test_an_answer_waits_until_the_node_is_back(
         assert [each for each in slack.calls() if each.method.startswith("chat.")] == []
         cut_off.lasts = False
         async with asyncio.timeout(20):
-            while await run.store.undelivered_threads("slack"):  # noqa: ASYNC110 (in the store)
+            while await run.store.run(outbox.undelivered_threads, "slack"):  # noqa: ASYNC110 (in the store)
                 await asyncio.sleep(0.01)
         texts = [each.text for each in slack.messages("general", asked)]
     assert len([text for text in texts if "fine" in text]) == 1

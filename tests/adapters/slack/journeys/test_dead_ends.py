@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.testing import Person, SlackSimulator
+from gateway.store.units import outbox
 from teams import RoundRobinGroupChat
 from teams.models.replay import ReplayChatCompletionClient
 from tests.adapters.slack.serving import EVERYWHERE, ServedSlack, served
@@ -35,7 +36,7 @@ def told(slack: SlackSimulator, person: Person) -> list[str]:
 
 async def given_up(run: ServedSlack) -> None:
     async with asyncio.timeout(20):
-        while await run.store.undelivered_threads("slack"):  # noqa: ASYNC110 (in the store)
+        while await run.store.run(outbox.undelivered_threads, "slack"):  # noqa: ASYNC110 (in the store)
             await asyncio.sleep(0.01)
 
 

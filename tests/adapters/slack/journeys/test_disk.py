@@ -11,6 +11,7 @@ import pytest
 from adapters.slack.testing import SlackSimulator
 from gateway.backfill import pauses
 from gateway.registry import ToolRule
+from gateway.store.units import counts
 from teams import RoundRobinGroupChat
 from teams.models.replay import ReplayChatCompletionClient
 from tests.adapters.slack.journeys.test_answers import card
@@ -68,7 +69,7 @@ async def test_what_a_disk_did_not_take_for_longer_than_slack_tries_is_taken_onc
                     await run.until(refused)
                     slack.clock.advance(4)
                 assert all(delivery.lost and not delivery.acked for delivery in missed)
-                assert (await run.gateway.store.counts()).inbox == {"turn": 1}
+                assert (await run.gateway.store.run(counts.counts)).inbox == {"turn": 1}
 
                 disk.mood = OK
                 await run.accepted(3)

@@ -18,6 +18,8 @@ from adapters.slack.testing import AppSettings, Person, SlackSimulator
 from gateway.app.operator import owner_status
 from gateway.conversation import ConversationKey
 from gateway.store.decisions import NewThread
+from gateway.store.units import adapters as adapter_units
+from gateway.store.units import gaps, rows
 from tests.adapters.slack.pause_child import AheadClock
 from tests.adapters.slack.serving import ServedSlack, served
 from tests.fakes.forked import forked
@@ -62,9 +64,11 @@ class Crowd:
                     platform="slack", workspace="T0HOME", channel=root.channel, root=root.ts
                 )
                 new = NewThread(id=f"t{n}", team="demo", definition="1")
-                await store.create_thread(new, key=key)
+                await store.run(rows.create_thread, new, key=key)
             self.advance(5 * MINUTES)
-            await store.mark("slack", "alive", f"{self.slack.world.clock.time():.3f}")
+            await store.run(
+                adapter_units.mark, "slack", "alive", f"{self.slack.world.clock.time():.3f}"
+            )
             self.advance(MINUTES)
 
     async def write(self) -> None:
@@ -104,7 +108,7 @@ class Crowd:
 
 
 async def unread(run: ServedSlack) -> int:
-    return sum((await run.store.missed_counts()).unread.values())
+    return sum((await run.store.run(gaps.missed_counts)).unread.values())
 
 
 async def pass_time(run: ServedSlack, *, left: int = 0, step: float = 5.0) -> None:

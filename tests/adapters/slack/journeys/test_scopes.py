@@ -6,6 +6,7 @@ from typing import Any
 
 from adapters.slack.testing import SlackSimulator
 from gateway.registry import DiffRule, ToolRule
+from gateway.store.units import threads
 from tests.adapters.slack.serving import served
 from tests.gateway.scripted import calls, solo
 
@@ -23,7 +24,7 @@ async def test_a_grant_below_a_folder_asks_again_only_outside_of_it(tmp_path: Pa
     async def send(path: str, content: str) -> str:
         """Send."""
         sent.append(path)
-        (thread,) = await run.store.threads()
+        (thread,) = await run.store.run(threads.threads)
         (await run.store.work_folder(thread.id) / "c.md").write_text("old\ntwo")
         return "sent"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from adapters.slack.simulator.state import Message
 from adapters.slack.testing import SlackSimulator
 from gateway.app.operator import owner_status
+from gateway.store.units import threads
 from tests.adapters.slack.serving import ServedSlack, served
 
 RENAME = "agents.sessions.rename"
@@ -45,12 +46,15 @@ async def test_a_title_given_in_slack_outlives_a_new_conversation(tmp_path: Path
         await answered(run, asked)
         await ann.renames("general", asked, "Mine")
         await run.settled()
-        assert [each.title for each in await run.store.threads()] == ["Mine"]
+        assert [each.title for each in await run.store.run(threads.threads)] == ["Mine"]
         await ann.says("general", "!new", thread=asked)
         await run.accepted(2)
         await ann.asks("general", "about whistles", thread=asked)
         await answered(run, asked, 2)
-        assert {each.title for each in await run.store.threads()} == {"Mine", "about whistles"}
+        assert {each.title for each in await run.store.run(threads.threads)} == {
+            "Mine",
+            "about whistles",
+        }
         assert title(slack, asked) == "Mine"
         assert not slack.calls(RENAME)
 
@@ -59,7 +63,7 @@ async def test_a_title_given_in_parley_replaces_the_one_in_slack(tmp_path: Path)
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         asked = await slack.person("ann").asks("general", "about bells")
         await answered(run, asked)
-        (thread,) = await run.store.threads()
+        (thread,) = await run.store.run(threads.threads)
         await run.gateway.rename_thread(thread.id, "Plums")
         await run.until(lambda: title(slack, asked) == "Plums")
 

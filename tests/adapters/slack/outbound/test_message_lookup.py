@@ -7,9 +7,10 @@ from gateway.delivery.sender import Sender, SendRetry, SendSuccess
 from gateway.outbox import OutboxRow
 from gateway.store.protocols import SessionStore
 from tests.adapters.slack.desk import Desk, speech
+from tests.fakes.tested_store import NamedOperations
 
 
-class Rows:
+class Rows(NamedOperations):
     """As much of a store as it takes."""
 
     def __init__(self) -> None:

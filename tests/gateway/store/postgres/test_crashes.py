@@ -17,6 +17,7 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.records import CallRow
 from gateway.store.turn_records import TurnUpdate
+from gateway.store.units import outbox, rates, search_index
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.tested_store import rows_of
 from tests.gateway.store.talk import approval, begun, end, take
@@ -75,30 +76,30 @@ async def begins_from_a_job(store):
 
 async def attempts(store):
     await take(store)
-    await store.put_part(replace(PART, status="attempting"))
+    await store.run(outbox.put_part, replace(PART, status="attempting"))
     return "SELECT status FROM outbox", "attempting"
 
 
 async def delivers(store):
     await attempts(store)
-    await store.put_part(replace(PART, status="delivered", message="17.5"))
+    await store.run(outbox.put_part, replace(PART, status="delivered", message="17.5"))
     return "SELECT status FROM outbox", "attempting"
 
 
 async def tells(store):
     await attempts(store)
-    await store.mark_delivered("t", 1)
+    await store.run(outbox.mark_delivered, "t", 1)
     return "SELECT COUNT(*) FROM deliveries", 0
 
 
 async def draws(store):
-    await store.draw_tokens(LIMIT, 1)
+    await store.run(rates.draw_tokens, LIMIT, 1)
     return "SELECT COUNT(*) FROM rates", 0
 
 
 async def indexes(store):
     await take(store, "some words")
-    await store.index_words()
+    await store.run(search_index.index_words)
     return "SELECT COUNT(*) FROM searched", 0
 
 

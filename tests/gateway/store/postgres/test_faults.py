@@ -16,8 +16,10 @@ import pytest
 from gateway.errors import GatewayClosed, NotFound, StoreInUse, StoreUnreachable
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.units import audit, nodes
 from gateway.store.units.audit import note
 from tests.fakes.tcp_proxy import TcpProxy
+from tests.fakes.tested_store import at
 
 pytestmark = pytest.mark.chaos
 
@@ -63,12 +65,12 @@ class Noted:
     def __call__(self, connection) -> int:
         self.runs += 1
         for name in self.names:
-            note(connection, 1.0, name)
+            note(at(connection, 1.0), name)
         return self.runs
 
 
 async def names_in(store) -> list[str]:
-    rows = await store.whole_audit(after=0, since=0.0, until=inf, limit=1000, longest=1)
+    rows = await store.run(audit.whole_audit, after=0, since=0.0, until=inf, limit=1000, longest=1)
     return [row.what for row in rows]
 
 
@@ -126,7 +128,7 @@ async def test_a_connection_lost_in_the_commit_of_a_group_leaves_order_and_numbe
 
 def named(name: str):
     def unit(connection) -> str:
-        note(connection, 1.0, name)
+        note(at(connection, 1.0), name)
         return name
 
     return unit
@@ -216,13 +218,13 @@ async def test_a_transaction_that_stands_still_loses_its_locks_and_is_run_again(
         began.set()
         go_on.wait(10)
         connection.fetch("SELECT 1")
-        note(connection, 1.0, "a.stood")
+        note(at(connection, 1.0), "a.stood")
         return len(runs)
 
     def waits(connection) -> None:
         connection.lock("thread")
         connection.fetch("SELECT 1")
-        note(connection, 1.0, "a.waited")
+        note(at(connection, 1.0), "a.waited")
 
     async with store.own():
         standing = asyncio.ensure_future(store.write(stands))
@@ -280,7 +282,7 @@ async def test_a_unit_that_fails_while_the_database_is_silent_ends_with_its_own_
         connection.fetch("SELECT 1")
         begun.set()
         go_on.wait(10)
-        note(connection, 1.0, "a.b")
+        note(at(connection, 1.0), "a.b")
         raise NotFound("undone")
 
     async with store.own():
@@ -368,7 +370,7 @@ async def test_a_node_that_lost_its_session_is_not_taken_for_dead(store, other, 
         held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"
         while not await ask_server(postgres_url, held):
             pass
-        assert len(await store.nodes()) == 1
+        assert len(await store.run(nodes.nodes)) == 1
 
 
 async def test_the_server_ends_sessions_of_machines_that_are_gone(store):

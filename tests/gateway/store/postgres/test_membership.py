@@ -19,9 +19,13 @@ from gateway.store.nodes import Node, NodeRow
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.rulebook import RecoveryWords
+from gateway.store.units import audit, nodes, recovery
+from gateway.store.units import losses as loss_units
+from gateway.store.units import nodes as node_units
 from gateway.store.units.audit import note
 from tests.fakes.lost_records import copy_database, restore_database
 from tests.fakes.tcp_proxy import TcpProxy
+from tests.fakes.tested_store import at
 from tests.gateway.store.talk import begin, end, take
 
 WORDS = RecoveryWords(interrupted="it goes on", parked="", reason="")
@@ -43,13 +47,13 @@ async def proxy(postgres_url: str) -> AsyncIterator[TcpProxy]:
 
 
 async def names_in(store: PostgresStore) -> list[str]:
-    rows = await store.whole_audit(after=0, since=0.0, until=inf, limit=1000, longest=1)
+    rows = await store.run(audit.whole_audit, after=0, since=0.0, until=inf, limit=1000, longest=1)
     return [row.what for row in rows]
 
 
 async def figures_of(store: PostgresStore) -> Any:
     """Load of the oldest node."""
-    return (await store.nodes())[0].figures
+    return (await store.run(nodes.nodes))[0].figures
 
 
 async def test_nodes_see_each_other_until_they_leave(postgres_url, tmp_path):
@@ -57,13 +61,15 @@ async def test_nodes_see_each_other_until_they_leave(postgres_url, tmp_path):
     other = store_at(postgres_url, tmp_path / "b", skew=-600.0)
     async with one.own(A):
         async with other.own(B):
-            assert [each.node for each in await one.nodes()] == [A, B]
-            assert all(each.silent < 5 and not each.draining for each in await other.nodes())
+            assert [each.node for each in await one.run(node_units.nodes)] == [A, B]
+            assert all(
+                each.silent < 5 and not each.draining for each in await other.run(node_units.nodes)
+            )
             assert await one.dead_nodes("a1") == await other.dead_nodes("b2") == []
             await other.drain("b2")
-            assert [each.draining for each in await one.nodes()] == [False, True]
-        assert [each.node.boot for each in await one.nodes()] == ["a1"]
-    assert await one.nodes() == []
+            assert [each.draining for each in await one.run(node_units.nodes)] == [False, True]
+        assert [each.node.boot for each in await one.run(node_units.nodes)] == ["a1"]
+    assert await one.run(node_units.nodes) == []
 
 
 async def test_who_gives_up_while_another_has_the_store_asks_no_more(postgres_url, tmp_path):
@@ -117,17 +123,17 @@ async def test_nothing_is_written_by_a_node_of_before_a_restore_not_even_until_i
     other = store_at(postgres_url, tmp_path / "b")
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(store.own(A))
-        await store.write(lambda c: note(c, 1.0, "before"))
+        await store.write(lambda c: note(at(c, 1.0), "before"))
         await copy_database(postgres_url, copy)
-        await store.write(lambda c: note(c, 2.0, "since"))
+        await store.write(lambda c: note(at(c, 2.0), "since"))
         await restore_database(postgres_url, copy)
         if noted:
             await stack.enter_async_context(other.own(B))
-            assert [loss.cause for loss in await other.losses()] == ["restored"]
+            assert [loss.cause for loss in await other.run(loss_units.losses)] == ["restored"]
         with pytest.raises(StoreTaken):
-            await store.write(lambda c: note(c, 3.0, "after"))
+            await store.write(lambda c: note(at(c, 3.0), "after"))
         with pytest.raises(StoreTaken):
-            await store.write_in_group(lambda c: note(c, 3.0, "after"), print)
+            await store.write_in_group(lambda c: note(at(c, 3.0), "after"), print)
         with pytest.raises(StoreTaken):
             await store.until_lost()
         written = await names_in(store)
@@ -158,7 +164,7 @@ async def test_a_node_that_was_cut_off_is_dead_after_it_has_fallen_silent(
     began, go_on = threading.Event(), threading.Event()
 
     def begins(connection) -> None:
-        note(connection, 1.0, "a.old")
+        note(at(connection, 1.0), "a.old")
         connection.fetch("SELECT 1")
         began.set()
         go_on.wait(20)
@@ -178,7 +184,7 @@ async def test_a_node_that_was_cut_off_is_dead_after_it_has_fallen_silent(
         assert (dead, spoke) == (["a1"], False)
         assert await other.bury(dead, WORDS) == ["node a1"]
         assert await other.bury(dead, WORDS) == []
-        assert [each.node.boot for each in await other.nodes()] == ["b2"]
+        assert [each.node.boot for each in await other.run(node_units.nodes)] == ["b2"]
         proxy.speak()
         go_on.set()
         with pytest.raises(StoreTaken):
@@ -215,7 +221,7 @@ async def test_the_dead_of_an_earlier_run_are_no_others(postgres_url, tmp_path):
         copy = "INSERT INTO nodes SELECT 'dead', name, version, platforms, figures, since, 0, 1"
         await store.write(lambda c: c.execute(f"{copy} FROM nodes"))
         assert await store.dead_nodes("a1") == ["dead"]
-        await store.recover("a1", replace(WORDS, parked="no"))
+        await store.run(recovery.recover, "a1", replace(WORDS, parked="no"))
         assert await store.bury(["dead", "none"], WORDS) == ["node a1"]
 
 
@@ -232,7 +238,7 @@ async def test_a_clock_that_differs_from_the_databases_is_told(postgres_url, tmp
     database = Database(url=postgres_url, failover=0.4)
     store = PostgresStore(database, tmp_path, clock=lambda: time.time() + skew)
     async with asyncio.timeout(30), store.own(A):
-        while not (rows := await store.nodes())[0].figures.get("clock") and said:  # noqa: ASYNC110 (a row tells nobody)
+        while not (rows := await store.run(nodes.nodes))[0].figures.get("clock") and said:  # noqa: ASYNC110 (a row tells nobody)
             await asyncio.sleep(0.02)
         table = node_table(rows)
     assert ("its clock" in table) == bool(said)

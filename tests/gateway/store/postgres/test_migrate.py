@@ -12,6 +12,7 @@ from gateway.errors import StoreNotUpgraded, StoreTooNew, StoreTooOld
 from gateway.store.formats import LAST_UPGRADE, OLDEST, newest_format
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.units import nodes, people, threads
 
 NEWEST = newest_format()
 SAMPLE = Path(f"tests/data/stores/postgres-{OLDEST}.sql")
@@ -72,7 +73,10 @@ async def test_an_upgrade_keeps_every_row(sample: str, tmp_path: Path):
     assert all(before.values())
     store = PostgresStore(Database(url=sample), tmp_path / "node")
     async with store.own():
-        assert sorted(each.title for each in await store.threads()) == ["Deleting", "Greetings"]
+        assert sorted(each.title for each in await store.run(threads.threads)) == [
+            "Deleting",
+            "Greetings",
+        ]
     after = rows(sample)
     for table, kept in before.items():
         assert [old | new for old, new in zip(kept, after[table], strict=True)] == after[table]
@@ -93,7 +97,7 @@ async def test_a_store_that_is_too_old_is_refused_and_names_the_commit(
     store = PostgresStore(Database(url=sample), tmp_path / "node")
     said = rf"The store in .* \(format {OLDEST - 1}, .* at commit {LAST_UPGRADE}, which upgrades"
     with pytest.raises(StoreTooOld, match=said):
-        await (store.threads() if use == "read" else owned(store))
+        await (store.run(threads.threads) if use == "read" else owned(store))
     with psycopg.connect(sample) as connection:
         assert connection.execute("SELECT version FROM store").fetchall() == [(OLDEST - 1,)]
 
@@ -115,7 +119,7 @@ async def test_a_store_of_a_newer_version_is_refused(postgres_url: str, tmp_path
     async with store.own():
         await store.write(lambda c: c.execute("UPDATE store SET version = version + 1"))
     with pytest.raises(StoreTooNew, match=f"format {NEWEST + 1}, this one knows {NEWEST}"):
-        await store.threads()
+        await store.run(threads.threads)
     with pytest.raises(StoreTooNew):
         async with store.own():
             pass
@@ -123,6 +127,6 @@ async def test_a_store_of_a_newer_version_is_refused(postgres_url: str, tmp_path
 
 async def test_tables_that_are_still_those_of_an_earlier_version_are_said(sample, tmp_path):
     store = PostgresStore(Database(url=sample), tmp_path)
-    assert await store.people() == []
+    assert await store.run(people.people) == []
     with pytest.raises(StoreNotUpgraded, match=f"format {OLDEST}, this one has {NEWEST}"):
-        await store.nodes()
+        await store.run(nodes.nodes)

@@ -26,7 +26,10 @@ from gateway.store.postgres.store import PostgresStore
 from gateway.store.reloads import Reload
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import ClaimedTurn
-from gateway.store.units import lanes
+from gateway.store.units import deletion, lanes, outbox
+from gateway.store.units import nodes as node_units
+from gateway.store.units import threads as thread_units
+from gateway.store.units import turns as turn_units
 from tests.fakes.tcp_proxy import TcpProxy
 from tests.fakes.tested_store import rows_of
 from tests.gateway.store.talk import ANN, BOB, begin, end, jobs_of, place, take
@@ -196,7 +199,9 @@ async def test_who_does_not_hold_a_lane_notes_nothing_of_what_it_told(shared):
     """It may have been frozen: another node tells by now."""
     await take(shared.a, "hi", thread="t", key=place("t"))
     assert await shared.taken("a1") == "t"
-    assert (await shared.a.thread("t")).last_seq == await shared.a.mark_delivered("t", 0)
+    assert (await shared.a.run(thread_units.thread, "t")).last_seq == await shared.a.run(
+        outbox.mark_delivered, "t", 0
+    )
     part = OutboxRow(
         key="t/m1/0",
         thread="t",
@@ -209,12 +214,12 @@ async def test_who_does_not_hold_a_lane_notes_nothing_of_what_it_told(shared):
         at=1,
     )
     with pytest.raises(NotFound):
-        await shared.b.put_part(part)
+        await shared.b.run(outbox.put_part, part)
     with pytest.raises(NotFound):
-        await shared.b.mark_delivered("t", 1)
-    await shared.a.put_part(part)
+        await shared.b.run(outbox.mark_delivered, "t", 1)
+    await shared.a.run(outbox.put_part, part)
     await shared.die("a1")
-    await shared.b.put_part(part)
+    await shared.b.run(outbox.put_part, part)
 
 
 async def test_jobs_of_a_dead_node_go_to_the_others(shared):
@@ -283,7 +288,7 @@ async def test_a_turn_that_a_node_has_left_behind_goes_on(postgres_url, tmp_path
 
 async def test_a_job_of_a_thread_that_is_gone_is_gone_or_finished(shared):
     await say(shared, "t")
-    await shared.a.delete_thread("t")
+    await shared.a.run(deletion.delete_thread, "t")
     assert await jobs_of(shared.a) == []
     insert = "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, args) VALUES"
     args = """('x', 'parley.thread', 'none', '{"person": "p", "limits": null, "groups": []}')"""
@@ -465,11 +470,11 @@ async def test_a_lease_has_one_holder_until_that_one_lets_go_or_is_dead(shared):
     assert sum(asked) == 4
     holder = "a1" if asked[0] else "b2"
     other = "b2" if holder == "a1" else "a1"
-    await shared.a.release("shard 0", other)
+    await shared.a.run(node_units.release, "shard 0", other)
     assert not await shared.a.hold("shard 0", other)
-    nodes = {each.node.boot: each.leases for each in await shared.a.nodes()}
+    nodes = {each.node.boot: each.leases for each in await shared.a.run(node_units.nodes)}
     assert nodes == {holder: ("shard 0",), other: ()}
-    await shared.a.release("shard 0", holder)
+    await shared.a.run(node_units.release, "shard 0", holder)
     assert await shared.a.hold("shard 0", "a1")
     await shared.die("a1")
     assert await shared.b.hold("shard 0", "b2")
@@ -616,7 +621,7 @@ NUMBERS = count()
 
 async def test_lanes_are_for_nodes_with_the_config_of_the_first(three):
     assert await takers(three) == ["a1", "b2"]
-    [row] = [each for each in await three["a1"].nodes() if not each.takes_lanes]
+    [row] = [each for each in await three["a1"].run(node_units.nodes) if not each.takes_lanes]
     assert row.node.boot == "c3"
 
 
@@ -697,7 +702,7 @@ async def test_a_job_whose_turn_can_t_be_begun_is_handed_over_and_holds_up_nobod
     assert await shared.taken("b2") == "u"
     assert await shared.take("b2") is None
     notice = Notice(thread="t", turn="", text="It could not be begun.", level="error")
-    ended = await shared.a.end_unbegun("t", "a1", notice)
+    ended = await shared.a.run(turn_units.end_unbegun, "t", "a1", notice)
     assert not ended.again
     running = await rows_of(shared.a, "SELECT thread FROM turns WHERE status = 'running'")
     assert running == [("u",)]

@@ -10,6 +10,7 @@ from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.units import threads
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.fakes.postgres_wire import EXECUTE, PARSE, SYNC, CountedWire
@@ -33,7 +34,9 @@ async def test_a_turn_is_few_statements_and_fewer_waits_however_long_its_thread(
             for _ in range(12):
                 before, commits = wire.sent.copy(), store.commits
                 await turn(client, thread, "a question")
-                await store.thread(thread)  # the turn's last commit was answered before
+                await store.run(
+                    threads.thread, thread
+                )  # the turn's last commit was answered before
                 sent.append(wire.sent - before)
                 if sent[1:]:  # a node's start falls into the first turn
                     assert store.commits - commits <= 4

@@ -17,6 +17,20 @@ from gateway.store.nodes import Node
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.shares import Amounts, ShareQuery
+from gateway.store.units import (
+    claims,
+    counts,
+    deletion,
+    events,
+    lanes,
+    nodes,
+    outbox,
+    rates,
+    search_index,
+    shares,
+    usage,
+)
+from gateway.store.units import threads as thread_units
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.gateway.scripted import ScriptedTeams, turn
@@ -69,11 +83,13 @@ NODE_WORK: dict[str, Work] = {
     ),
     "a job": lambda store: store.defer(LaneJob(thread="t1", person="p")),
     "a lease": lambda store: store.hold("reminders", "a1"),
-    "turns of others": lambda store: store.running_elsewhere("a1"),
+    "turns of others": lambda store: store.run(lanes.running_elsewhere, "a1"),
     "dead nodes": lambda store: store.dead_nodes("a1"),
-    "nodes": lambda store: store.nodes(),
-    "a rate": lambda store: store.draw_tokens(RateLimit(name="r", burst=9, per_minute=60), 1),
-    "a share": lambda store: store.draw_shares("a1", [SHARE]),
+    "nodes": lambda store: store.run(nodes.nodes),
+    "a rate": lambda store: store.run(
+        rates.draw_tokens, RateLimit(name="r", burst=9, per_minute=60), 1
+    ),
+    "a share": lambda store: store.run(shares.draw_shares, "a1", [SHARE]),
     "no work": lambda store: store.take(SEARCH),
     "a reload": lambda store: store.reload_state(),
 }
@@ -91,15 +107,15 @@ PAGES = """
      + COALESCE(toast_blks_read + toast_blks_hit, 0))::bigint FROM pg_statio_user_tables
 """
 WORK: dict[str, Work] = {
-    "authors and tools": lambda store: store.context("t1"),
-    "threads": lambda store: store.threads(limit=5),
-    "threads of a platform": lambda store: store.threads(platform="x", limit=5),
-    "figures": lambda store: store.counts(),
-    "the end of a history": lambda store: store.events("t1", after=1_990, limit=5),
-    "delivery": lambda store: store.mark_delivered("t1", 1),
-    "usage of the last hour": lambda store: store.spent(None, "", 1_999),
-    "what may expire": lambda store: store.expire(-1),
-    "an index of words": lambda store: store.index_words(),
+    "authors and tools": lambda store: store.run(claims.context, "t1"),
+    "threads": lambda store: store.run(thread_units.threads, limit=5),
+    "threads of a platform": lambda store: store.run(thread_units.threads, platform="x", limit=5),
+    "figures": lambda store: store.run(counts.counts),
+    "the end of a history": lambda store: store.run(events.events, "t1", after=1_990, limit=5),
+    "delivery": lambda store: store.run(outbox.mark_delivered, "t1", 1),
+    "usage of the last hour": lambda store: store.run(usage.spent, None, "", 1_999),
+    "what may expire": lambda store: store.run(deletion.expire, -1),
+    "an index of words": lambda store: store.run(search_index.index_words),
 }
 
 
@@ -138,7 +154,7 @@ async def read_after(url: str, folder: Any, messages: int) -> dict[str, int]:
     async with Gateway(store, teams) as gateway:
         for statement in HISTORY:
             await store.write(lambda connection, said=statement: connection.execute(said, size))
-        while await store.index_words():
+        while await store.run(search_index.index_words):
             pass
         with psycopg.connect(url, autocommit=True) as admin:
             admin.execute("VACUUM ANALYZE")

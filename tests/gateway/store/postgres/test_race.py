@@ -21,6 +21,8 @@ class Lingering:
 
     def __getattr__(self, name):
         method = getattr(self._connection, name)
+        if not callable(method):
+            return method
 
         def call(*parameters, **named):
             if self._random.random() < 0.04:

@@ -35,6 +35,7 @@ from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
 from gateway.store.units import (
     claims,
     deletion,
+    events,
     inbox,
     invariants,
     memos,
@@ -45,6 +46,7 @@ from gateway.store.units import (
 from gateway.store.units.search import found_threads
 from gateway.values import value
 from tests.fakes.decided import WAITS, Decided, decided
+from tests.fakes.tested_store import at
 
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
 FIRST, SECOND = (ConversationKey(platform="x", channel="c", root=each) for each in "12")
@@ -67,6 +69,8 @@ class Halted:
 
     def __getattr__(self, name):
         method = getattr(self._connection, name)
+        if not callable(method):
+            return method
 
         def call(statement, *parameters):
             if isinstance(statement, str) and " ".join(statement.split()).startswith(self._halt.at):
@@ -134,7 +138,7 @@ def message(
 
 
 def accepts(judged):
-    return lambda connection: inbox.accept(connection, NOW, judged)
+    return lambda connection: inbox.accept(at(connection, NOW), judged)
 
 
 def taken(text="hi", *, decision: Decision = WAITS, thread="t", **more):
@@ -144,7 +148,7 @@ def taken(text="hi", *, decision: Decision = WAITS, thread="t", **more):
 
 
 def begins(thread):
-    return lambda connection: claims.begin(connection, NOW, thread, "boot", words=MISSING)
+    return lambda connection: claims.begin(at(connection, NOW), thread, "boot", words=MISSING)
 
 
 async def rows(store, query):
@@ -168,7 +172,7 @@ async def test_a_message_waits_for_nobody_who_indexes_words(store):
     await store.write(taken("later words", ident="n", dedupe=("n",)))
     halt.go_on()
     assert await indexing  # there is more
-    assert not await store.index_words()
+    assert not await store.run(search_index.index_words)
     assert len(await store.read(lambda connection: found_threads(connection, ["later"], "", 9)))
     assert await faults(store) == []
 
@@ -179,11 +183,11 @@ async def test_who_takes_words_away_meets_who_indexes_them(store, at, change):
     await store.write(taken("old words"))
     changes = {
         "edit": taken("new", event="edit", at="5", decision=MessageEdit(anybody=False)),
-        "title": lambda connection: threads.rename_thread(connection, NOW, "t", "another"),
-        "person": lambda connection: deletion.delete_person(connection, NOW, ANN.id),
+        "title": lambda connection: threads.rename_thread(connection, "t", "another"),
+        "person": lambda connection: deletion.delete_person(connection, ANN.id),
     }
     await meet(store, search_index.index_words, at, changes[change])
-    while await store.index_words():
+    while await store.run(search_index.index_words):
         pass
     assert await faults(store) == []
 
@@ -267,12 +271,12 @@ async def test_two_threads_that_remember_at_once_keep_to_the_limit(store):
 
     def remembers(lease):
         return lambda connection: memos.add_memo(
-            connection, NOW, lease, place, ANN, f"of {lease.thread}", call=lease.thread, most=1
+            at(connection, NOW), lease, place, ANN, f"of {lease.thread}", call=lease.thread, most=1
         )
 
     numbers = await meet(store, remembers(leases[0]), "INSERT INTO memos", remembers(leases[1]))
     assert sorted(number > 0 for number in numbers) == [False, True]
-    assert len(await store.memos(place)) == 1
+    assert len(await store.run(memos.memos, place)) == 1
 
 
 async def test_a_file_s_content_goes_with_the_last_of_two_that_leave_at_once(store):
@@ -306,7 +310,7 @@ async def test_what_was_delivered_is_not_forgotten_by_an_older_note(store):
         "INSERT INTO deliveries",
         lambda connection: outbox.mark_delivered(connection, "t", 7),
     )
-    assert (await store.delivery("t")).told == 7
+    assert (await store.run(outbox.delivery, "t")).told == 7
 
 
 @value
@@ -356,5 +360,5 @@ async def test_two_approvals_at_once_decide_together(store):
     assert isinstance(accepted[0].decision, RequestSupport)
     assert isinstance(accepted[1].decision, RequestAnswer)
     assert [each.wake for each in accepted] == [False, True]
-    assert (await store.request("r")).state == "answered"
+    assert (await store.run(events.request, "r")).state == "answered"
     assert await faults(store) == []

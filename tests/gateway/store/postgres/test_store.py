@@ -13,8 +13,12 @@ from gateway.errors import GatewayClosed, NotFound, StoreError
 from gateway.store.decisions import NewThread
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.units import audit, counts, search_index
+from gateway.store.units import rows as row_units
+from gateway.store.units import threads as thread_units
 from gateway.store.units.audit import note
 from gateway.store.units.rows import create_thread
+from tests.fakes.tested_store import at
 
 KEY = ConversationKey.local("t")
 NEW = NewThread(id="t", team="demo", definition="d", participants=("a",), mode="queue")
@@ -46,10 +50,10 @@ async def test_values_come_back_as_units_expect_them(store):
 
 async def test_a_text_with_a_nul_character_is_stored_and_searched(store):
     async with store.own():
-        await store.create_thread(NEW, key=KEY, title="nul\0here")
-        while await store.index_words():
+        await store.run(row_units.create_thread, NEW, key=KEY, title="nul\0here")
+        while await store.run(search_index.index_words):
             pass
-        (found,) = await store.threads(search="here")
+        (found,) = await store.run(thread_units.threads, search="here")
     assert found.title == "nul\u2400here"
 
 
@@ -62,7 +66,8 @@ async def test_texts_are_compared_by_code_points(store):
         )
         assert rows == ()
         for n, name in enumerate("aBäZ"):
-            await store.create_thread(
+            await store.run(
+                row_units.create_thread,
                 NewThread(id=name, team="x", definition="", participants=(), mode="queue"),
                 key=ConversationKey(platform="x", workspace="w", channel=name, root=str(n)),
             )
@@ -74,17 +79,22 @@ async def test_texts_are_compared_by_code_points(store):
 
 async def test_a_unit_that_fails_leaves_nothing_and_spoils_no_other(store):
     def fails(connection):
-        create_thread(connection, 1.0, NEW, key=KEY)
+        create_thread(at(connection, 1.0), NEW, key=KEY)
         raise NotFound("undone")
 
     async with store.own():
         results = await asyncio.gather(
             store.write_in_group(fails, lambda result: None),
-            *(store.write_in_group(lambda c, n=n: note(c, 1.0, f"a.{n}"), print) for n in range(5)),
+            *(
+                store.write_in_group(lambda c, n=n: note(at(c, 1.0), f"a.{n}"), print)
+                for n in range(5)
+            ),
             return_exceptions=True,
         )
-        rows = await store.whole_audit(after=0, since=0.0, until=inf, limit=10, longest=1)
-        assert await store.threads() == []
+        rows = await store.run(
+            audit.whole_audit, after=0, since=0.0, until=inf, limit=10, longest=1
+        )
+        assert await store.run(thread_units.threads) == []
     assert isinstance(results[0], NotFound)
     assert [row.what for row in rows] == [f"a.{n}" for n in range(5)]
 
@@ -96,12 +106,14 @@ async def test_positions_of_the_audit_become_visible_in_their_order(store):
 
     async def write(n: int) -> None:
         for _ in range(rounds):
-            await store.note(f"writer.w{n}")
+            await store.run(audit.note, f"writer.w{n}")
 
     async def follow() -> None:
         while len(seen) < rounds * writers:
             after = seen[-1] if seen else 0
-            found = await store.whole_audit(after=after, since=0.0, until=inf, limit=7, longest=1)
+            found = await store.run(
+                audit.whole_audit, after=after, since=0.0, until=inf, limit=7, longest=1
+            )
             seen.extend(row.position for row in found)
 
     async with store.own(), asyncio.timeout(20):
@@ -115,27 +127,27 @@ async def test_words_are_found_whatever_is_written_while_they_are_indexed(store)
 
     async def write(thread: str) -> None:
         for n in range(texts):
-            await store.rename_thread(thread, f"{thread}word{n}")
+            await store.run(thread_units.rename_thread, thread, f"{thread}word{n}")
 
     async def index(done: asyncio.Event) -> None:
         while not done.is_set():
-            await store.index_words()
+            await store.run(search_index.index_words)
 
     async with store.own(), asyncio.timeout(30):
         for thread in threads:
             new = NewThread(id=thread, team="x", definition="", participants=(), mode="queue")
-            await store.create_thread(new, key=ConversationKey.local(thread))
+            await store.run(row_units.create_thread, new, key=ConversationKey.local(thread))
         done = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             group.create_task(index(done))
             await asyncio.gather(*map(write, threads))
             done.set()
-        while await store.index_words():
+        while await store.run(search_index.index_words):
             pass
         for thread in threads:
-            (found,) = await store.threads(search=f"{thread}word{texts - 1}")
+            (found,) = await store.run(thread_units.threads, search=f"{thread}word{texts - 1}")
             assert found.id == thread
-        assert await store.threads(search="t1word3") == []
+        assert await store.run(thread_units.threads, search="t1word3") == []
 
 
 @pytest.mark.chaos
@@ -153,27 +165,29 @@ async def test_two_units_that_lock_in_opposite_order_are_both_done(store):
             if len(runs) <= 2:
                 asyncio.run_coroutine_threadsafe(met[1 - mine].wait(), loop).result(10)
             connection.lock(second)
-            note(connection, 1.0, f"locked.{first}")
+            note(at(connection, 1.0), f"locked.{first}")
 
         return unit
 
     async with store.own(), asyncio.timeout(20):
         await asyncio.gather(store.write(crosses(0, "a", "b")), store.write(crosses(1, "b", "a")))
-        rows = await store.whole_audit(after=0, since=0.0, until=inf, limit=10, longest=1)
+        rows = await store.run(
+            audit.whole_audit, after=0, since=0.0, until=inf, limit=10, longest=1
+        )
     assert sorted(row.what for row in rows) == ["locked.a", "locked.b"]
     assert len(runs) == 3
 
 
 async def test_nothing_is_kept_of_a_unit_that_goes_on_after_an_error(store):
     def unit(connection):
-        note(connection, 1.0, "a.b")
+        note(at(connection, 1.0), "a.b")
         with suppress(UndefinedColumn):
             connection.fetch("SELECT no_such_column")
 
     async with store.own():
         with pytest.raises(StoreError):
             await store.write(unit)
-        await store.write(lambda connection: note(connection, 2.0, "c.d"))
+        await store.write(lambda connection: note(at(connection, 2.0), "c.d"))
         assert [row.what for row in await audit_of(store)] == ["c.d"]
 
 
@@ -181,7 +195,7 @@ async def test_a_caller_that_leaves_abandons_only_its_future(store):
     told: list[str] = []
     async with store.own():
         leaving = asyncio.ensure_future(
-            store.write(lambda connection: note(connection, 1.0, "a.b") or "done", told.append)
+            store.write(lambda connection: note(at(connection, 1.0), "a.b") or "done", told.append)
         )
         await asyncio.sleep(0)
         leaving.cancel()
@@ -200,7 +214,7 @@ async def test_a_write_comes_behind_an_earlier_one_whose_caller_has_left(store):
         if len(runs) == 1:
             loop.call_soon_threadsafe(met.set)
             raise SerializationFailure
-        note(connection, 1.0, "a.first")
+        note(at(connection, 1.0), "a.first")
 
     async with store.own(), asyncio.timeout(20):
         leaving = asyncio.ensure_future(store.write(first))
@@ -208,12 +222,12 @@ async def test_a_write_comes_behind_an_earlier_one_whose_caller_has_left(store):
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await leaving
-        await store.note("a.second")
+        await store.run(audit.note, "a.second")
         assert [row.what for row in await audit_of(store)] == ["a.first", "a.second"]
 
 
 async def audit_of(store):
-    return await store.whole_audit(after=0, since=0.0, until=inf, limit=10, longest=1)
+    return await store.run(audit.whole_audit, after=0, since=0.0, until=inf, limit=10, longest=1)
 
 
 async def test_a_closed_store_takes_nothing(store):
@@ -238,7 +252,9 @@ async def test_units_that_wait_for_a_group_end_with_the_store(postgres_url, tmp_
             waiting = [asyncio.ensure_future(store.write_in_group(lasts, print))]
             await begun.wait()
             waiting += [
-                asyncio.ensure_future(store.write_in_group(lambda c: note(c, 1.0, "a.b"), print))
+                asyncio.ensure_future(
+                    store.write_in_group(lambda c: note(at(c, 1.0), "a.b"), print)
+                )
                 for _ in range(2)
             ]
             await asyncio.sleep(0)
@@ -249,5 +265,5 @@ async def test_units_that_wait_for_a_group_end_with_the_store(postgres_url, tmp_
 
 async def test_a_store_that_was_never_made_is_read_as_empty(postgres_url, tmp_path, new_database):
     empty = PostgresStore(Database(url=new_database("empty")), tmp_path)
-    assert await empty.threads() == []
-    assert (await empty.counts()).threads == {}
+    assert await empty.run(thread_units.threads) == []
+    assert (await empty.run(counts.counts)).threads == {}

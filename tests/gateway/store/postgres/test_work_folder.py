@@ -23,6 +23,7 @@ from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.records import CallRow, StoreFault
 from gateway.store.turn_records import Lease, TurnEnd, TurnUpdate
+from gateway.store.units import deletion
 from tests.fakes.work_folders import (
     SAFE_POINT,
     begun,
@@ -308,10 +309,10 @@ async def test_what_is_deleted_leaves_neither_rows_nor_files(postgres_url: str, 
         (await store.work_folder("u") / "b").write_text("a")
         await store.record(other, SAFE_POINT)
         await store.record(lease, SAFE_POINT)
-        await store.delete_thread("t")
+        await store.run(deletion.delete_thread, "t")
         assert rows(postgres_url, "SELECT thread, path FROM work_files") == [("u", "b")]
         assert rows(postgres_url, "SELECT size FROM contents") == [(1,)]
-        await store.delete_thread("u")
+        await store.run(deletion.delete_thread, "u")
         assert rows(postgres_url, "SELECT * FROM contents") == []
         assert rows(postgres_url, "SELECT * FROM content_parts") == []
         assert not list((tmp_path / "work").iterdir())
@@ -325,7 +326,7 @@ async def test_an_attachment_and_a_file_share_their_contents(postgres_url: str, 
         (work / "a.txt").write_bytes(data)
         await store.record(lease, SAFE_POINT)
         assert rows(postgres_url, "SELECT size FROM contents") == [(1_500_000,)]
-        await store.delete_thread("u")
+        await store.run(deletion.delete_thread, "u")
         assert (await elsewhere(postgres_url, tmp_path / "b") / "a.txt").read_bytes() == data
         (work / "a.txt").unlink()
         await store.record(lease, SAFE_POINT)

@@ -10,13 +10,14 @@ import pytest
 from gateway.app.stores import AnyStore
 from gateway.store.records import AuditRow
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import audit
 
 pytestmark = pytest.mark.sqlite
 
 
 async def rows(store: AnyStore, after: int = 0, **bounds) -> list[AuditRow]:
     wanted: dict[str, Any] = {"since": 0.0, "until": inf, "limit": 1000, "longest": 100} | bounds
-    return await store.whole_audit(after=after, **wanted)
+    return await store.run(audit.whole_audit, after=after, **wanted)
 
 
 async def whats(store: AnyStore, after: int = 0, **bounds) -> list[str]:
@@ -26,15 +27,15 @@ async def whats(store: AnyStore, after: int = 0, **bounds) -> list[str]:
 async def test_positions_go_on_behind_those_that_a_restored_store_has_lost(tmp_path):
     store = SqliteStore(tmp_path / "store")
     async with store.own():
-        await store.note("thread.muted")
+        await store.run(audit.note, "thread.muted")
         await store.backup(tmp_path / "backup.db")
         for _ in range(3):
-            await store.note("thread.unmuted")
+            await store.run(audit.note, "thread.unmuted")
         last = (await rows(store))[-1].position
     await store.stage(tmp_path / "backup.db")
     await store.restore()
     async with store.own():
-        await store.note("thread.muted")
+        await store.run(audit.note, "thread.muted")
         new = await rows(store, last)
         assert [row.what for row in new] == ["store.restored", "thread.muted"]
         assert (new[0].person, new[0].outcome) == ("", "3 commits are missing")
@@ -45,7 +46,7 @@ async def test_positions_go_on_behind_those_that_a_restored_store_has_lost(tmp_p
 async def test_a_check_finds_words_of_a_deleted_thread_and_a_repair_drops_them(tmp_path):
     store = SqliteStore(tmp_path)
     async with store.own():
-        await store.note("thread.muted", thread="gone", place="P")
+        await store.run(audit.note, "thread.muted", thread="gone", place="P")
     [fault] = await store.check(in_use=False)
     assert (fault.thread, fault.text) == ("gone", "the audit has words of a deleted thread")
     mended = (await store.repair()).path

@@ -18,6 +18,7 @@ from gateway.gateway import Gateway
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.mend import LOST
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units import events as event_units
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
 pytestmark = pytest.mark.sqlite
@@ -162,7 +163,7 @@ async def test_what_surrounds_a_bad_page_is_saved_and_gaps_are_listed(folder, tm
     assert done.gaps or table == "dedupe"
     async with gateway_on(tmp_path / "new", "yes") as gateway:
         for thread in await gateway.threads():
-            events = await gateway.store.events(thread.id)
+            events = await gateway.store.run(event_units.events, thread.id)
             assert [event.seq for event in events] == [*range(1, thread.last_seq + 1)]
 
 

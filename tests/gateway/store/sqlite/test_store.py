@@ -20,6 +20,9 @@ from gateway.errors import (
 from gateway.store.decisions import NewThread
 from gateway.store.formats import LAST_UPGRADE, OLDEST, migrations, newest_format
 from gateway.store.sqlite.store import SqliteStore, temporary_store
+from gateway.store.units import deletion, rows, threads
+from gateway.store.units import rows as row_units
+from gateway.store.units import threads as thread_units
 from gateway.store.units.copies import broken_promises
 from tests.gateway.store.talk import take
 
@@ -32,7 +35,7 @@ KEY = ConversationKey.local("t1")
 async def test_the_folder_and_its_files_are_the_owners_alone(tmp_path):
     store = SqliteStore(tmp_path / "deep" / "store")
     async with store.own():
-        await store.create_thread(NEW, key=KEY)
+        await store.run(rows.create_thread, NEW, key=KEY)
         modes = {path.name: path.stat().st_mode & 0o777 for path in store.folder.iterdir()}
         assert store.folder.stat().st_mode & 0o777 == 0o700
     assert {"parley.db", "parley.db-wal", "lock"} <= modes.keys()
@@ -51,9 +54,9 @@ async def test_a_second_owner_is_told_the_first_ones_pid(tmp_path):
 
 async def test_a_store_that_was_never_made_reads_as_empty(tmp_path):
     store = SqliteStore(tmp_path / "none")
-    assert await store.threads() == []
+    assert await store.run(threads.threads) == []
     with pytest.raises(NotFound):
-        await store.thread("t1")
+        await store.run(threads.thread, "t1")
     assert not (tmp_path / "none").exists()
 
 
@@ -111,10 +114,10 @@ def column(path: Path, query: str):
 async def test_an_older_store_is_brought_up_to_date_with_a_copy_before_each_step(tmp_path):
     old = SqliteStore(tmp_path, steps=NOW)
     async with old.own():
-        await old.create_thread(NEW, key=KEY, title="Old")
+        await old.run(row_units.create_thread, NEW, key=KEY, title="Old")
     new = SqliteStore(tmp_path, steps=STEPS)
     async with new.own():
-        assert (await new.thread("t1")).title == "Old"
+        assert (await new.run(thread_units.thread, "t1")).title == "Old"
     assert column(tmp_path / "parley.db", "SELECT color FROM threads") == "blue"
     assert column(tmp_path / f"parley.v{LAST}.db", "PRAGMA user_version") == LAST
     assert column(tmp_path / f"parley.v{LAST + 1}.db", "SELECT color FROM threads") == "red"
@@ -126,12 +129,17 @@ async def test_the_copy_for_the_way_back_is_kept_without_what_was_deleted_since(
     async with old.own():
         for name in ("t1", "t2", "t3"):
             new = NewThread(id=name, team="demo", definition="d")
-            await old.create_thread(new, key=ConversationKey.local(name), title=f"secret {name}")
+            await old.run(
+                row_units.create_thread,
+                new,
+                key=ConversationKey.local(name),
+                title=f"secret {name}",
+            )
     copy = tmp_path / f"parley.v{LAST}.db"
     store = SqliteStore(tmp_path, steps={**NOW, LAST + 1: STEPS[LAST + 1]})
     async with store.own():
-        await store.delete_thread("t1")
-        await store.delete_thread("t2")
+        await store.run(deletion.delete_thread, "t1")
+        await store.run(deletion.delete_thread, "t2")
     assert column(copy, "SELECT GROUP_CONCAT(id) FROM threads") == "t3"
     assert b"secret t3" in copy.read_bytes()
     assert b"secret t1" not in copy.read_bytes()
@@ -143,9 +151,9 @@ async def test_the_copy_for_the_way_back_is_kept_without_what_was_deleted_since(
     async with SqliteStore(tmp_path, steps=NOW).own():
         pass
     async with store.own():
-        await store.create_thread(NEW, key=KEY)
+        await store.run(rows.create_thread, NEW, key=KEY)
         copy.write_text("no database any more")
-        await store.delete_thread("t1")
+        await store.run(deletion.delete_thread, "t1")
     assert not copy.exists()
 
 
@@ -177,14 +185,14 @@ async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path):
         async with SqliteStore(tmp_path, steps=NOW).own():
             pass
     with pytest.raises(StoreTooNew, match="Update Parley"):
-        await SqliteStore(tmp_path, steps=NOW).threads()
+        await SqliteStore(tmp_path, steps=NOW).run(threads.threads)
     assert column(tmp_path / "parley.db", "PRAGMA user_version") == LAST + 2
 
 
 async def test_a_step_leaves_nothing_in_the_store_of_what_it_removes(tmp_path):
     old = SqliteStore(tmp_path, steps=NOW)
     async with old.own():
-        await old.create_thread(NEW, key=KEY, title="an old secret")
+        await old.run(row_units.create_thread, NEW, key=KEY, title="an old secret")
     assert b"an old secret" in (tmp_path / "parley.db").read_bytes()
     async with SqliteStore(
         tmp_path, steps={**NOW, LAST + 1: "UPDATE threads SET title = ''"}
@@ -202,13 +210,13 @@ async def test_a_store_that_is_too_old_is_refused_and_names_the_commit_that_upgr
         async with SqliteStore(tmp_path).own():
             pass
     with pytest.raises(StoreTooOld, match=LAST_UPGRADE):
-        await SqliteStore(tmp_path).threads()
+        await SqliteStore(tmp_path).run(threads.threads)
     assert column(tmp_path / "parley.db", "PRAGMA user_version") == OLDEST - 1
 
 
 async def test_a_temporary_store_is_gone_at_the_end():
     async with temporary_store() as store, store.own():
-        await store.create_thread(NEW, key=KEY)
+        await store.run(rows.create_thread, NEW, key=KEY)
         folder = store.folder
         assert folder.exists()
     assert not folder.exists()

@@ -15,6 +15,8 @@ from gateway.errors import NotFound
 from gateway.events import Notice
 from gateway.store.decisions import MessageRefusal, ModeChange, QueueEntry
 from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
+from gateway.store.units import claims, inbox, joining, threads
+from gateway.store.units import events as event_units
 from tests.fakes.decided import decided
 from tests.fakes.new_store import new_store
 
@@ -44,13 +46,13 @@ async def send(
         **more,
     )
     judged = decided(message, decision or QueueEntry(), thread=new)
-    return await store.accept(judged, lambda _: None)
+    return await store.run(inbox.accept, judged)
 
 
 async def work_off(store, thread="t"):
     """Run all turns of the thread; the texts they began with."""
     texts = []
-    while (work := await store.begin(thread, "boot", words=MISSING)) is not None:
+    while (work := await store.run(claims.begin, thread, "boot", words=MISSING)) is not None:
         texts.append(work.messages[-1].text)
         await store.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))
     return texts
@@ -112,7 +114,7 @@ async def test_messages_run_in_the_platforms_order_and_a_straggler_is_flagged():
 
 
 async def begin(store) -> ClaimedTurn:
-    work = await store.begin("t", "boot", words=MISSING)
+    work = await store.run(claims.begin, "t", "boot", words=MISSING)
     assert isinstance(work, ClaimedTurn)
     return work
 
@@ -131,7 +133,7 @@ async def test_a_refused_message_leaves_neither_text_nor_thread():
         again = await send(kept, "secret", "1")
         assert (accepted.outcome, accepted.reply) == (again.outcome, again.reply)
         assert accepted.outcome == "refused"
-        assert await kept.threads() == []
+        assert await kept.run(threads.threads) == []
         rows = await kept.write(lambda c: c.fetch("SELECT text FROM inbox"))
     assert [row["text"] for row in rows] == [None]
 
@@ -174,7 +176,7 @@ async def test_a_turn_gets_the_images_of_its_message():
 async def test_the_first_message_is_the_title():
     async with store() as kept:
         await send(kept, "  A question\nabout many " + "long " * 40)
-        title = (await kept.thread("t")).title
+        title = (await kept.run(threads.thread, "t")).title
     assert title.startswith("A question about many long")
     assert len(title) <= 60
     assert title.endswith("\u2026")
@@ -186,7 +188,7 @@ async def test_what_joined_a_turn_that_was_stopped_before_its_team_had_it_is_the
         work = await begin(kept)
         await send(kept, decision=ModeChange(mode="steer", reply=""))
         await send(kept, "second")
-        joined = await kept.join(work.lease)
+        joined = await kept.run(joining.join, work.lease)
         assert [message.text for message in joined.messages] == ["second"]
         given, end = (work.messages[0].inbox,), TurnEnd(status="stopped")
         await kept.record(work.lease, TurnUpdate(joined=given, end=end))
@@ -202,8 +204,8 @@ async def test_however_many_events_a_record_has_they_are_stored_in_their_order()
         work = await begin(kept)
         record = TurnUpdate(events=tuple(Notice(thread="t", text=text) for text in said))
         events = (await kept.record(work.lease, record)).events
-        stored = await kept.events("t", after=events[0].seq - 1, limit=9000)
-        last = (await kept.thread("t")).last_seq
+        stored = await kept.run(event_units.events, "t", after=events[0].seq - 1, limit=9000)
+        last = (await kept.run(threads.thread, "t")).last_seq
     assert stored == [*events]
     assert [event.text for event in stored if isinstance(event, Notice)] == said
     assert stored[-1].seq == last
@@ -219,7 +221,7 @@ async def test_what_was_said_lately_is_the_newest_of_the_threads_used_last() -> 
         message = InboundMessage(
             key=key, author=ANN, text="hi", message_id=number, order_key=order_key(number)
         )
-        await kept.accept(decided(message, thread=f"{workspace}{root}"), lambda _: None)
+        await kept.run(inbox.accept, decided(message, thread=f"{workspace}{root}"))
 
     with tempfile.TemporaryDirectory() as folder:
         kept = new_store(Path(folder), clock=lambda: now)
@@ -227,11 +229,11 @@ async def test_what_was_said_lately_is_the_newest_of_the_threads_used_last() -> 
             for root, number in [("old", "1"), ("a", "2"), ("a", "4"), ("a", "3"), ("b", "5")]:
                 await say(kept, "w", root, number)
             await say(kept, "w2", "a", "6")
-            work = await kept.begin("wold", "boot", words=MISSING)
+            work = await kept.run(claims.begin, "wold", "boot", words=MISSING)
             assert isinstance(work, ClaimedTurn)
             now = 5000.0
             await say(kept, "w", "b", "7")
-            lately = await kept.recent_messages("x", "w", 4000.0, threads=2, each=2)
+            lately = await kept.run(threads.recent_messages, "x", "w", 4000.0, threads=2, each=2)
     # "old" is left out: nothing waits there any more. What waits counts however old it is.
     assert [(each.key.root, each.message_id) for each in lately] == [
         ("a", "3"),

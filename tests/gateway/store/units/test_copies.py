@@ -20,6 +20,7 @@ from gateway.store.decisions import AcceptedMessage, MessageRefusal, NewThread
 from gateway.store.records import BrokenPromise
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
+from gateway.store.units import claims, inbox
 from gateway.store.units.copies import broken_promises
 from tests.fakes.decided import decided
 from tests.fakes.new_store import new_store
@@ -58,13 +59,15 @@ async def take(store: AnyStore, message: InboundMessage) -> AcceptedMessage:
         new=NewThread(id="t", team="demo", definition=""),
         kind="message",
     )
-    return await store.accept(judged, lambda _: None)
+    return await store.run(inbox.accept, judged)
 
 
 async def texts(store: AnyStore) -> list[str]:
     """The texts that all turns were given."""
     found: list[str] = []
-    while isinstance(work := await store.begin("t", "boot", words=MISSING), ClaimedTurn):
+    while isinstance(
+        work := await store.run(claims.begin, "t", "boot", words=MISSING), ClaimedTurn
+    ):
         found += (each.text for each in work.messages)
         await store.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))
     return found
@@ -143,7 +146,7 @@ async def test_a_key_whose_message_is_nowhere_is_found(change: str) -> None:
 async def test_a_refused_message_breaks_no_promise() -> None:
     async with opened() as store:
         refusal = MessageRefusal(reason="not allowed", reply="No.")
-        await store.accept(decided(said(1), refusal, thread="t"), lambda _: None)
+        await store.run(inbox.accept, decided(said(1), refusal, thread="t"))
         odd = InboundMessage(
             key=KEY, author=ANN, message_id="a/b", dedupe=(KEY.dedupe("create", "a/b"),)
         )

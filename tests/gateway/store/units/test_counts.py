@@ -16,6 +16,9 @@ from gateway.missed import Gap, ReadPage
 from gateway.store.connection import Connection
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts
+from gateway.store.units import counts as count_units
+from gateway.store.units import deletion, people
+from gateway.store.units import gaps as gap_units
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import UnitStore
@@ -53,7 +56,7 @@ async def two_threads(gateway: Gateway) -> list[str]:
         thread = (await gateway.create_thread()).id
         await turn(gateway, thread, "hello")
         await gateway.send(thread, "/status")
-        await store.rate(thread, f"part of {thread}", OPERATOR, good=good)
+        await store.run(people.rate, thread, f"part of {thread}", OPERATOR, good=good)
         threads.append(thread)
         used = {"thread": thread, "at": time.time()}
         await store.write(lambda connection, used=used: connection.execute(USED, used))
@@ -70,12 +73,12 @@ async def delete_person(gateway: Gateway, threads: list[str]) -> None:
 
 async def retention(gateway: Gateway, threads: list[str]) -> None:
     later = (await gateway.thread(threads[0])).updated_at + DAY
-    assert sorted((await gateway.store.expire(later)).threads) == sorted(threads)
-    await gateway.store.expire(later + 400 * DAY)
+    assert sorted((await gateway.store.run(deletion.expire, later)).threads) == sorted(threads)
+    await gateway.store.run(deletion.expire, later + 400 * DAY)
 
 
 async def change_of_mind(gateway: Gateway, threads: list[str]) -> None:
-    await gateway.store.rate(threads[1], f"part of {threads[1]}", OPERATOR, good=True)
+    await gateway.store.run(people.rate, threads[1], f"part of {threads[1]}", OPERATOR, good=True)
 
 
 @pytest.mark.parametrize(
@@ -95,9 +98,9 @@ async def test_figures_follow_what_is_deleted_or_changed(
 ):
     async with opened(tmp_path, lambda: solo("Hi", "Hi")) as gateway:
         made = await two_threads(gateway)
-        used = (await gateway.store.counts()).tokens
+        used = (await gateway.store.run(count_units.counts)).tokens
         await change(gateway, made)
-        counts: Counts = await gateway.store.counts()
+        counts: Counts = await gateway.store.run(count_units.counts)
         assert (counts.threads, counts.feedback) == (threads, ratings)
         assert counts.inbox.get("turn", 0) == sum(threads.values())
         assert counts.tokens == used  # they stay in the sums
@@ -109,17 +112,17 @@ async def test_conversations_to_read_are_counted_as_they_come_and_go(tmp_path: P
     store = new_store(tmp_path)
     async with store.own():
         gaps = [Gap(place=replace(ROOM, root=n), since=1, until=9, newest=9) for n in ("1", "2")]
-        await store.add_gaps("slack", gaps, {})
-        one, two = await store.open_gaps("slack", "T1", threads=True, limit=9)
-        await store.finish_page(ReadPage(gap=one, cursor="x", newest=5))
-        await store.add_gaps("slack", [replace(gaps[0], since=20, until=30)], {})
-        await store.add_gaps("slack", [replace(gaps[1], since=20, until=30)], {})
-        assert (await store.missed_counts()).unread == {"slack": 2}
-        await store.finish_page(ReadPage(gap=two, cursor=None))
+        await store.run(gap_units.add_gaps, "slack", gaps, {})
+        one, two = await store.run(gap_units.open_gaps, "slack", "T1", threads=True, limit=9)
+        await store.run(gap_units.finish_page, ReadPage(gap=one, cursor="x", newest=5))
+        await store.run(gap_units.add_gaps, "slack", [replace(gaps[0], since=20, until=30)], {})
+        await store.run(gap_units.add_gaps, "slack", [replace(gaps[1], since=20, until=30)], {})
+        assert (await store.run(gap_units.missed_counts)).unread == {"slack": 2}
+        await store.run(gap_units.finish_page, ReadPage(gap=two, cursor=None))
         assert await faults(store) == []
-        while found := await store.open_gaps("slack", "T1", threads=True, limit=9):
-            await store.finish_page(ReadPage(gap=found[0], cursor=None))
-        assert (await store.missed_counts()).unread == {}
+        while found := await store.run(gap_units.open_gaps, "slack", "T1", threads=True, limit=9):
+            await store.run(gap_units.finish_page, ReadPage(gap=found[0], cursor=None))
+        assert (await store.run(gap_units.missed_counts)).unread == {}
         assert await faults(store) == []
 
 

@@ -5,6 +5,7 @@ import pytest
 from gateway.content.attachments import MISSING
 from gateway.events import Notice
 from gateway.store.rulebook import RecoveryWords
+from gateway.store.units import audit, claims, threads, turns
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import begin, begun, end, left_by, take
@@ -21,7 +22,7 @@ async def damage(store, what):
 
 
 async def marks(store):
-    rows = await store.whole_audit(after=0, since=0, until=9e9, limit=99, longest=99)
+    rows = await store.run(audit.whole_audit, after=0, since=0, until=9e9, limit=99, longest=99)
     return [row.thread for row in rows if row.what == "thread.mended"]
 
 
@@ -35,13 +36,13 @@ async def test_work_that_can_t_be_begun_ends_and_its_thread_is_mended(tmp_path, 
         if status != "running":
             await end(store, work, status or "done")
         await damage(store, what)
-        ended = await store.end_unbegun("t", "boot", NOTICE)
+        ended = await store.run(turns.end_unbegun, "t", "boot", NOTICE)
         assert "notice" in [each.kind for each in ended.events]
         assert await marks(store) == ["t"]
         while ended.again:
-            ended = await store.end_unbegun("t", "boot", NOTICE)
-        assert await store.begin("t", "boot", words=MISSING) is None
-        thread = await store.thread("t")
+            ended = await store.run(turns.end_unbegun, "t", "boot", NOTICE)
+        assert await store.run(claims.begin, "t", "boot", words=MISSING) is None
+        thread = await store.run(threads.thread, "t")
         assert (thread.participants, thread.key) == ((), work.thread.key)
         assert thread.current is ("key" not in what)
         assert await store.read(broken_laws) == []

@@ -7,6 +7,7 @@ from gateway.errors import NotFound
 from gateway.events import MessageFinished
 from gateway.store.records import Checkpoint, ModelUse
 from gateway.store.turn_records import ExpiredThreads, RetentionPause, TurnUpdate
+from gateway.store.units import deletion, search_index, threads, usage
 from gateway.store.units.deletion import FEW
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import rows_of, tables_of
@@ -31,17 +32,17 @@ async def test_a_share_of_the_threads_goes_and_the_rest_waits(tmp_path):
         for n in range(20):
             now[0] = 100.0 - n
             await idle(store, f"t{n:02}")
-        assert await store.retention_pause() is None
-        expired = await store.expire(99.0, share=0.5, next_at=7.5)
+        assert await store.run(deletion.retention_pause) is None
+        expired = await store.run(deletion.expire, 99.0, share=0.5, next_at=7.5)
         assert expired.threads == tuple(f"t{n:02}" for n in range(19, 9, -1))
         assert expired.left == 8
-        assert await store.retention_pause() == RetentionPause(next_at=7.5, left=8)
-        few = await store.expire(99.0, share=0.0, next_at=8.5)
+        assert await store.run(deletion.retention_pause) == RetentionPause(next_at=7.5, left=8)
+        few = await store.run(deletion.expire, 99.0, share=0.0, next_at=8.5)
         assert (len(few.threads), few.left) == (FEW, 3)
-        assert len((await store.expire(99.0)).threads) == 3
-        assert await store.retention_pause() is None
-        assert await store.expire(99.0) == ExpiredThreads(threads=())
-        assert [thread.id for thread in await store.threads()] == ["t00", "t01"]
+        assert len((await store.run(deletion.expire, 99.0)).threads) == 3
+        assert await store.run(deletion.retention_pause) is None
+        assert await store.run(deletion.expire, 99.0) == ExpiredThreads(threads=())
+        assert [thread.id for thread in await store.run(threads.threads)] == ["t00", "t01"]
 
 
 async def test_what_works_or_waits_for_a_turn_is_kept(tmp_path):
@@ -53,8 +54,8 @@ async def test_what_works_or_waits_for_a_turn_is_kept(tmp_path):
         await end(store, work, "waiting")
         waits = place("3")
         await take(store, key=waits, thread="waits")
-        assert (await store.expire(50.0)).threads == ()
-        assert sorted((await store.expire(150.0)).threads) == ["asks", "waits"]
+        assert (await store.run(deletion.expire, 50.0)).threads == ()
+        assert sorted((await store.run(deletion.expire, 150.0)).threads) == ["asks", "waits"]
 
 
 async def test_use_of_deleted_threads_is_summed_by_day(tmp_path):
@@ -75,14 +76,14 @@ async def test_use_of_deleted_threads_is_summed_by_day(tmp_path):
             await idle(store, f"t{n}", use)
         now[0] = 100.0 * DAY
         for _ in range(2):
-            await store.expire(50.0 * DAY)
+            await store.run(deletion.expire, 50.0 * DAY)
         assert await rows_of(
             store, "SELECT thread, person, turns, cost FROM usage ORDER BY at"
         ) == [
             ("", "", 2, 1.0),
             ("", "", 2, 1.0),
         ]
-        whole = await store.spent("team", "demo", 0.0)
+        whole = await store.run(usage.spent, "team", "demo", 0.0)
         assert (whole.prompt_tokens, whole.completion_tokens, whole.turns) == (8, 4, 4)
 
 
@@ -95,9 +96,9 @@ async def test_a_deleted_thread_is_in_no_row_but_the_audits(tmp_path):
         asked = (approval(work, call="deleted-canary"),)
         update = TurnUpdate(events=(said,), checkpoints=checkpoints, requests=asked)
         await store.record(work.lease, update)
-        while await store.index_words():
+        while await store.run(search_index.index_words):
             pass
-        await store.delete_thread("deleted-canary")
+        await store.run(deletion.delete_thread, "deleted-canary")
         found = {
             table
             for table in await store.read(tables_of)
@@ -105,4 +106,4 @@ async def test_a_deleted_thread_is_in_no_row_but_the_audits(tmp_path):
         }
         assert found == {"audit"}
         with pytest.raises(NotFound):
-            await store.delete_thread("deleted-canary")
+            await store.run(deletion.delete_thread, "deleted-canary")

@@ -6,6 +6,7 @@ from gateway.app.stores import AnyStore
 from gateway.conversation import Attachment, Quote, order_key
 from gateway.events import Notice
 from gateway.store.decisions import MessageEdit, ModeChange, MuteChange, RepeatedTurn
+from gateway.store.units import claims, threads
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import rows_of
 from tests.gateway.store.talk import BOB, begin, begun, end, take
@@ -76,7 +77,7 @@ async def test_an_edit_that_comes_too_late_is_offered_once_and_run_on_demand(tmp
         assert [len(each.events) for each in offers] == [1, 0]
         again = RepeatedTurn(inbox=first.inbox)
         await take(store, "/again", again, kind="command", author=BOB)
-        assert await store.begin("t", "boot", words=None) is None  # type: ignore[arg-type]
+        assert await store.run(claims.begin, "t", "boot", words=None) is None  # type: ignore[arg-type]
         await take(store, "/again", again, kind="command")
         work = await begin(store)
         [message] = work.messages
@@ -106,5 +107,5 @@ async def test_a_thread_is_muted_and_keeps_its_mode(tmp_path):
                 [notice] = accepted.events
                 assert isinstance(notice, Notice)
                 assert notice.text == f"muted: {muted}"
-                thread = await store.thread("t")
+                thread = await store.run(threads.thread, "t")
                 assert (thread.muted, thread.mode) == (muted, mode)

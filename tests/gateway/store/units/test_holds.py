@@ -12,6 +12,7 @@ from gateway.content.attachments import MISSING
 from gateway.conversation import AwaitedFile
 from gateway.events import SessionEvent, TurnHeld
 from gateway.store.turn_records import Hold, TurnDelay
+from gateway.store.units import claims, counts, holds, queue
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import begin, end, take
@@ -31,36 +32,38 @@ async def test_a_hold_is_told_once_and_anew_when_it_is_another_one(tmp_path: Pat
     store = new_store(tmp_path, clock=clock.time)
     async with store.own():
         await take(store)
-        found = [told(await store.tell_hold("t", hold)) for hold in (FULL, FULL, HAD, HAD)]
+        found = [
+            told(await store.run(holds.tell_hold, "t", hold)) for hold in (FULL, FULL, HAD, HAD)
+        ]
         assert found == [[FULL.limit], [], [HAD.limit], []]
         clock.advance(10)  # the same hold still lasts as long: its end has moved a little
-        assert await store.tell_hold("t", HAD) == ()
+        assert await store.run(holds.tell_hold, "t", HAD) == ()
         clock.advance(60)
-        assert told(await store.tell_hold("t", HAD)) == [HAD.limit]
-        assert (await store.counts()).held == {HAD.limit: 1}
+        assert told(await store.run(holds.tell_hold, "t", HAD)) == [HAD.limit]
+        assert (await store.run(counts.counts)).held == {HAD.limit: 1}
 
 
 async def test_nothing_is_told_where_a_turn_runs_or_nothing_waits(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     async with store.own():
         await take(store)
-        assert told(await store.tell_hold("t", FULL)) == [FULL.limit]
+        assert told(await store.run(holds.tell_hold, "t", FULL)) == [FULL.limit]
         work = await begin(store)
-        assert (await store.counts()).held == {}
-        assert await store.tell_hold("t", FULL) == ()
+        assert (await store.run(counts.counts)).held == {}
+        assert await store.run(holds.tell_hold, "t", FULL) == ()
         await end(store, work)
-        assert await store.tell_hold("t", FULL) == ()
-        assert await store.tell_hold("none", FULL) == ()
+        assert await store.run(holds.tell_hold, "t", FULL) == ()
+        assert await store.run(holds.tell_hold, "none", FULL) == ()
 
 
 async def test_the_last_message_that_is_taken_back_ends_the_hold(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     async with store.own():
         taken = [await take(store, number=str(n)) for n in range(2)]
-        await store.tell_hold("t", FULL)
+        await store.run(holds.tell_hold, "t", FULL)
         ended: list[list[str]] = []
         for each in taken:
-            withdrawn = await store.withdraw("t", each.inbox)
+            withdrawn = await store.run(queue.withdraw_here, "t", each.inbox)
             assert withdrawn is not None
             ended.append(told(withdrawn[1]))
     assert ended == [[], [""]]
@@ -75,7 +78,7 @@ async def test_files_are_named_once_they_have_been_waited_for(tmp_path: Path) ->
         told: list[tuple[float, int]] = []
         for pause in (0.0, 3.0, 30.0):
             clock.advance(pause)
-            work = await store.begin("t", "boot", words=MISSING)
+            work = await store.run(claims.begin, "t", "boot", words=MISSING)
             assert isinstance(work, TurnDelay)
             told.append((work.seconds, len(work.events)))
     assert told == [(3.0, 0), (87.0, 1), (57.0, 0)]

@@ -16,6 +16,7 @@ from gateway.conversation import (
     order_key,
 )
 from gateway.store.turn_records import ClaimedTurn, TurnDelay, TurnEnd, TurnUpdate
+from gateway.store.units import claims, inbox
 from tests.fakes.decided import decided
 from tests.fakes.new_store import new_store
 
@@ -44,13 +45,15 @@ async def take(store: AnyStore, *messages: InboundMessage, thread: str = "t") ->
     moved = [
         replace(each, key=key, dedupe=(key.dedupe("create", each.message_id),)) for each in messages
     ]
-    await store.accept_all([decided(each, thread=thread) for each in moved], lambda _: None)
+    await store.run(inbox.accept_all, [decided(each, thread=thread) for each in moved])
 
 
 async def turns(store: AnyStore, thread: str) -> list[list[str]]:
     """The texts of each turn, worked off one after the other."""
     found: list[list[str]] = []
-    while isinstance(work := await store.begin(thread, "boot", words=MISSING), ClaimedTurn):
+    while isinstance(
+        work := await store.run(claims.begin, thread, "boot", words=MISSING), ClaimedTurn
+    ):
         found.append([each.text for each in work.messages])
         await store.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))
     return found
@@ -99,7 +102,7 @@ async def test_a_turn_waits_for_the_files_of_all_that_it_takes(tmp_path) -> None
     store = new_store(tmp_path)
     async with store.own():
         await take(store, said(1), said(2, awaited=(file,)), said(3, BOB, awaited=(file,)))
-        delay = await store.begin("t", "boot", words=MISSING)
+        delay = await store.run(claims.begin, "t", "boot", words=MISSING)
         assert isinstance(delay, TurnDelay)
         assert delay.seconds > AWAITED_SECONDS - 5
 

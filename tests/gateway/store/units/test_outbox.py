@@ -6,6 +6,7 @@ import pytest
 
 from gateway.errors import NotFound
 from gateway.outbox import OutboxRow
+from gateway.store.units import counts, deletion, outbox, threads
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import KEY, begin, begun, end, take
 
@@ -42,11 +43,11 @@ async def test_a_part_is_kept_as_it_was_written_last(tmp_path):
     )
     async with store.own():
         await take(store)
-        await store.put_part(PART)
-        assert (await store.delivery("t")).rows == (PART,)
-        await store.put_part(sent)
-        await store.put_part(replace(PART, key="t/m1/1", n=1))
-        found = await store.delivery("t")
+        await store.run(outbox.put_part, PART)
+        assert (await store.run(outbox.delivery, "t")).rows == (PART,)
+        await store.run(outbox.put_part, sent)
+        await store.run(outbox.put_part, replace(PART, key="t/m1/1", n=1))
+        found = await store.run(outbox.delivery, "t")
     assert found.rows == (sent, replace(PART, key="t/m1/1", n=1))
     assert (found.told, found.gone) == (0, "")
 
@@ -55,14 +56,18 @@ async def test_a_thread_is_undelivered_until_all_its_events_are(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
         await end(store, await begun(store))
-        assert await store.undelivered_threads("x") == ["t"]
-        assert await store.undelivered_threads("y") == []
-        last = (await store.thread("t")).last_seq
-        assert await store.mark_delivered("t", last - 1) == last
-        assert await store.undelivered_threads("x") == ["t"]
-        assert await store.mark_delivered("t", last) == last
-        assert await store.undelivered_threads("x") == []
-        assert (await store.delivery("t")).told == (await store.delivery("t")).last == last
+        assert await store.run(outbox.undelivered_threads, "x") == ["t"]
+        assert await store.run(outbox.undelivered_threads, "y") == []
+        last = (await store.run(threads.thread, "t")).last_seq
+        assert await store.run(outbox.mark_delivered, "t", last - 1) == last
+        assert await store.run(outbox.undelivered_threads, "x") == ["t"]
+        assert await store.run(outbox.mark_delivered, "t", last) == last
+        assert await store.run(outbox.undelivered_threads, "x") == []
+        assert (
+            (await store.run(outbox.delivery, "t")).told
+            == (await store.run(outbox.delivery, "t")).last
+            == last
+        )
 
 
 async def test_parts_are_dropped_once_more_is_delivered_but_questions_and_failures(tmp_path):
@@ -76,11 +81,15 @@ async def test_parts_are_dropped_once_more_is_delivered_but_questions_and_failur
     async with store.own():
         await take(store)
         for part in parts:
-            await store.put_part(part)
+            await store.run(outbox.put_part, part)
         for seq in (2, 3, 1):
-            await store.mark_delivered("t", seq)
-        found = await store.delivery("t")
-        assert (await store.counts()).outbox == {"delivered": 1, "failed": 1, "pending": 1}
+            await store.run(outbox.mark_delivered, "t", seq)
+        found = await store.run(outbox.delivery, "t")
+        assert (await store.run(counts.counts)).outbox == {
+            "delivered": 1,
+            "failed": 1,
+            "pending": 1,
+        }
     assert [row.key for row in found.rows] == ["asks", "failed", "later"]
     assert found.told == 3
 
@@ -89,13 +98,13 @@ async def test_what_can_not_be_delivered_is_given_up_and_the_thread_is_tried_aga
     store = new_store(tmp_path)
     async with store.own():
         await take(store)
-        await store.put_part(PART)
-        await store.put_part(replace(PART, key="sent", n=1, status="delivered"))
-        await store.give_up("t", 7, "archived")
-        await store.give_up("t", 5, "archived")
-        gone = await store.delivery("t")
-        await store.clear_gone("t")
-        again = await store.delivery("t")
+        await store.run(outbox.put_part, PART)
+        await store.run(outbox.put_part, replace(PART, key="sent", n=1, status="delivered"))
+        await store.run(outbox.give_up, "t", 7, "archived")
+        await store.run(outbox.give_up, "t", 5, "archived")
+        gone = await store.run(outbox.delivery, "t")
+        await store.run(outbox.clear_gone, "t")
+        again = await store.run(outbox.delivery, "t")
     assert [(row.status, row.reason) for row in gone.rows] == [
         ("failed", "archived"),
         ("delivered", ""),
@@ -107,13 +116,13 @@ async def test_nothing_is_kept_of_a_thread_that_is_gone(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
         await take(store)
-        await store.put_part(PART)
-        await store.delete_thread("t")
+        await store.run(outbox.put_part, PART)
+        await store.run(deletion.delete_thread, "t")
         for call in (
-            store.delivery("t"),
-            store.put_part(PART),
-            store.mark_delivered("t", 1),
-            store.give_up("t", 1, ""),
+            store.run(outbox.delivery, "t"),
+            store.run(outbox.put_part, PART),
+            store.run(outbox.mark_delivered, "t", 1),
+            store.run(outbox.give_up, "t", 1, ""),
         ):
             with pytest.raises(NotFound):
                 await call
@@ -125,7 +134,7 @@ async def test_a_turn_has_the_link_of_its_first_message_with_one(tmp_path):
         await take(store, "a", number="1")
         await take(store, "b", number="2", link="https://x.example/2")
         first = await begin(store)
-        assert await store.link_of(first.lease.turn) == ""
+        assert await store.run(threads.link_of, first.lease.turn) == ""
         await end(store, first)
         second = await begin(store)
-        assert await store.link_of(second.lease.turn) == "https://x.example/2"
+        assert await store.run(threads.link_of, second.lease.turn) == "https://x.example/2"

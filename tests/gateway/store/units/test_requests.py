@@ -13,6 +13,9 @@ from gateway.store.nodes import Node
 from gateway.store.records import Request
 from gateway.store.rulebook import RecoveryWords, RequestDating
 from gateway.store.turn_records import TurnUpdate
+from gateway.store.units import audit as audit_units
+from gateway.store.units import claims, counts, events, expiry, recovery, team_changes, threads
+from gateway.store.units import requests as request_units
 from gateway.store.units.requests import REMIND_AFTER
 from gateway.values import ArgumentDiff, value
 from tests.fakes.new_store import is_on_postgres, new_store
@@ -65,8 +68,8 @@ async def test_a_request_is_kept_as_it_was_asked(tmp_path):
             quorum=2,
         )
         await end(store, work, "waiting", requests=(asked,))
-        assert await store.request("r1") == asked
-        [thread] = await store.threads()
+        assert await store.run(events.request, "r1") == asked
+        [thread] = await store.run(threads.threads)
         assert thread.wait is not None
         assert (thread.state, thread.asks) == ("waiting", "solo")
         assert (thread.wait.kind, thread.wait.approvers, thread.wait.asker) == (
@@ -75,9 +78,9 @@ async def test_a_request_is_kept_as_it_was_asked(tmp_path):
             ANN.id,
         )
         assert thread.wait.asker_name == "Ann"
-        assert (await store.counts()).open_requests == 1
+        assert (await store.run(counts.counts)).open_requests == 1
         with pytest.raises(NotFound):
-            await store.request("none")
+            await store.run(events.request, "none")
 
 
 async def test_a_turn_goes_on_once_all_requests_of_an_agent_are_answered(tmp_path):
@@ -86,13 +89,15 @@ async def test_a_turn_goes_on_once_all_requests_of_an_agent_are_answered(tmp_pat
         await ask(store, "r1", "r2")
         first = await take(store, "", answered("r1"), author=BOB)
         assert (first.wake, [event.kind for event in first.events]) == (False, ["input_resolved"])
-        assert await store.begin("t", "boot", words=None) is None  # type: ignore[arg-type]
+        assert await store.run(claims.begin, "t", "boot", words=None) is None  # type: ignore[arg-type]
         second = await take(store, "", answered("r2", grant=""), author=BOB)
         assert second.wake
         work = await begin(store)
         assert {each.id: each.answer for each in work.requests} == {"r1": APPROVE, "r2": APPROVE}
         assert [*work.grants] == [("send", "")]
-        audit = [(row.what, row.request, row.person) for row in await store.audit("t")]
+        audit = [
+            (row.what, row.request, row.person) for row in await store.run(audit_units.audit, "t")
+        ]
     assert [each for each in audit if each[0] in ("asked", "answered")] == [
         ("asked", "r1", ""),
         ("asked", "r2", ""),
@@ -122,7 +127,7 @@ async def test_several_people_support_an_approval(tmp_path):
         await ask(store, "r1", quorum=2)
         supported = await take(store, "", support, author=BOB)
         assert [event.kind for event in supported.events] == ["input_supported"]
-        found = await store.request("r1")
+        found = await store.run(events.request, "r1")
         assert (found.state, found.supporters) == ("open", (BOB.id,))
         assert found.support_kinds == ("approve_always",)
 
@@ -132,14 +137,14 @@ async def test_people_are_reminded_and_then_it_expires(tmp_path):
     store = new_store(tmp_path, clock=lambda: now[0])
     async with store.own():
         await ask(store, "r1", expires_at=100.0 + 2 * HOUR)
-        early = await store.settle_due(Rules(), 100.0)
+        early = await store.run(expiry.settle_due, Rules(), 100.0)
         assert (early.events, early.next_at) == ({}, 100.0 + REMIND_AFTER[0])
-        reminded = await store.settle_due(Rules(), 100.0 + HOUR)
+        reminded = await store.run(expiry.settle_due, Rules(), 100.0 + HOUR)
         [event] = reminded.events["t"]
         assert isinstance(event, InputReminded)
         assert (event.text, event.mentions) == ("since 3600 s", (BOB.id,))
         assert reminded.next_at == 100.0 + 2 * HOUR
-        expired = await store.settle_due(Rules(), 100.0 + 2 * HOUR)
+        expired = await store.run(expiry.settle_due, Rules(), 100.0 + 2 * HOUR)
         [event] = expired.events["t"]
         assert isinstance(event, InputResolved)
         assert (event.outcome, expired.next_at) == ("nobody answered", None)
@@ -153,11 +158,11 @@ async def test_open_requests_are_dated_anew_by_the_next_boot(tmp_path):
     store = new_store(tmp_path, clock=lambda: 1000.0)
     async with store.own(Node(boot="boot")):
         await ask(store, "r1", expires_at=700.0)
-        await store.recover("boot", WORDS, RequestDating(by=1000.0, lag=50.0))
-        found = await store.request("r1")
+        await store.run(recovery.recover, "boot", WORDS, RequestDating(by=1000.0, lag=50.0))
+        found = await store.run(events.request, "r1")
         assert (found.asked_at, found.expires_at) == (150.0, 750.0)
-        await store.recover("boot", WORDS, RequestDating(by=160.0, lag=50.0))
-        assert (await store.request("r1")).asked_at == 160.0
+        await store.run(recovery.recover, "boot", WORDS, RequestDating(by=160.0, lag=50.0))
+        assert (await store.run(events.request, "r1")).asked_at == 160.0
 
 
 async def test_requests_of_a_call_that_is_over_are_closed(tmp_path):
@@ -170,14 +175,18 @@ async def test_requests_of_a_call_that_is_over_are_closed(tmp_path):
         assert [event.kind for event in update.events] == ["input_resolved"]
         ended = await end(store, work, "failed")
         assert [event.kind for event in ended.events] == ["input_resolved", "turn_finished"]
-        assert [(await store.request(each)).state for each in ("r1", "r2")] == ["closed"] * 2
+        assert [(await store.run(events.request, each)).state for each in ("r1", "r2")] == [
+            "closed"
+        ] * 2
 
 
 async def test_questions_of_a_team_that_is_gone_are_withdrawn(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
         await ask(store, "r1")
-        found = await store.withdraw_questions(["t", "none"], reason="gone", notice="It is gone.")
+        found = await store.run(
+            team_changes.withdraw_questions, ["t", "none"], reason="gone", notice="It is gone."
+        )
         assert [*found] == ["t"]
         resolved, notice, finished = found["t"]
         assert isinstance(resolved, InputResolved)
@@ -188,19 +197,19 @@ async def test_questions_of_a_team_that_is_gone_are_withdrawn(tmp_path):
             "gone",
             "It is gone.",
         )
-        assert (await store.request("r1")).state == "closed"
-        assert (await store.thread("t")).state == "idle"
+        assert (await store.run(events.request, "r1")).state == "closed"
+        assert (await store.run(threads.thread, "t")).state == "idle"
 
 
 async def test_requests_within_calls_that_can_t_be_shown_are_closed(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
         await ask(store, "r1", "r2", "r3")
-        assert await store.close_unshown("t") == ()
+        assert await store.run(request_units.close_unshown, "t") == ()
         taken = "UPDATE requests SET taken = TRUE WHERE id <> 'r3'"
         await store.write(lambda connection: connection.execute(taken))
         for given, closed in (("r1", "r1"), ("", "r2")):
-            [event] = await store.close_unshown("t", given)
+            [event] = await store.run(request_units.close_unshown, "t", given)
             assert isinstance(event, InputResolved)
             assert event.request == closed
-        assert await store.close_unshown("t") == ()
+        assert await store.run(request_units.close_unshown, "t") == ()

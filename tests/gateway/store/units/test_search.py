@@ -11,7 +11,7 @@ from gateway.conversation import LOCAL, ConversationKey
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
-from gateway.store.units import search
+from gateway.store.units import deletion, rows, search, search_index, threads
 from gateway.store.units.invariants import broken_laws
 from gateway.store.units.search_index import TEXTS
 from tests.fakes.new_store import new_store
@@ -55,7 +55,7 @@ async def test_a_thread_is_found_by_each_part_of_its_words(tmp_path):
         for indexed in (False, True):
             if indexed:
                 await index(store)
-            assert indexed != await store.unindexed()
+            assert indexed != await store.run(search_index.unindexed)
             for words, expected in EVERYWHERE + INSIDE:
                 assert (words, await found(store, words)) == (words, expected)
             assert await store.read(broken_laws) == []
@@ -82,7 +82,9 @@ async def test_results_come_in_pages_newest_first_of_one_platform(tmp_path):
         await index(store)
         await make(store, "t5", "Failed, too", "again", "and again")
         local = NewThread(id="t6", team="demo", definition="d")
-        await store.create_thread(local, key=ConversationKey.local("t6"), title="It failed here")
+        await store.run(
+            rows.create_thread, local, key=ConversationKey.local("t6"), title="It failed here"
+        )
         assert await found(store, "failed") == "t6 t5 t4 t1"
         assert await found(store, "failed", platform="x") == "t5 t4 t1"
         assert await found(store, "failed", platform=LOCAL) == "t6"
@@ -112,7 +114,7 @@ async def test_a_long_thread_is_indexed_in_portions(tmp_path):
 
     async with store.own():
         await store.write(talk)
-        assert await store.index_words()
+        assert await store.run(search_index.index_words)
         words = f"said{TEXTS + 9} answered{TEXTS + 9} deploy"
         assert await found(store, words) == "t1"
         await index(store)
@@ -139,11 +141,11 @@ async def change(store: AnyStore, thread: str) -> None:
     """Change or delete texts of a thread as it is named."""
     match thread:
         case "rename":
-            await store.rename_thread(thread, "Another")
+            await store.run(threads.rename_thread, thread, "Another")
         case "delete":
-            await store.delete_thread(thread)
+            await store.run(deletion.delete_thread, thread)
         case "person":
-            await store.delete_person("x:ann")
+            await store.run(deletion.delete_person, "x:ann")
         case _:
             statement = {"edit": EDIT, "withdraw": WITHDRAW, "remove": REMOVE}[thread]
             await store.write(lambda c: c.execute(statement, {"thread": thread}))

@@ -13,6 +13,7 @@ import pytest
 from gateway.store.connection import Connection
 from gateway.store.decisions import UsageQuery
 from gateway.store.shares import NOTHING, Amounts, BudgetShare, ShareQuery
+from gateway.store.units import shares
 from tests.fakes.server_clock import ServerClock, timed_store
 from tests.fakes.tested_store import rows_of
 
@@ -51,7 +52,7 @@ def query(
 
 
 async def ask(nodes: ServerClock, boot: str, *queries: ShareQuery) -> list[BudgetShare]:
-    return await nodes.store.draw_shares(boot, queries)
+    return await nodes.store.run(shares.draw_shares, boot, queries)
 
 
 async def use(nodes: ServerClock, tokens: int, turn: str = "t") -> None:

@@ -20,6 +20,17 @@ from gateway.store.records import (
 )
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import MAX_RESUMES, TurnEnd, TurnUpdate
+from gateway.store.units import (
+    claims,
+    counts,
+    events,
+    joining,
+    recovery,
+    rows,
+    threads,
+    turns,
+    usage,
+)
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import ANN, BOB, begin, begun, end, left_by, take
@@ -73,11 +84,11 @@ async def test_a_turn_that_rests_goes_on_with_all_that_it_had(tmp_path):
             ),
         )
         await store.record(work.lease, TurnUpdate(calls=(call("finished", result="{}"),)))
-        assert await store.open_messages("t") == (shown,)
-        assert await store.checkpoints("t") == [FIRST, THEN]
+        assert await store.run(rows.open_messages, "t") == (shown,)
+        assert await store.run(events.checkpoints, "t") == [FIRST, THEN]
         await end(store, work, "paused")
         again = await begin(store)
-        thread = await store.thread("t")
+        thread = await store.run(threads.thread, "t")
     assert (again.resumed, again.delivered, again.saved) == (True, True, True)
     assert again.open_messages == (shown,)
     assert {each.key: (each.status, each.result) for each in again.calls} == {
@@ -94,7 +105,7 @@ async def test_a_snapshot_takes_the_place_of_all_before_it(tmp_path):
         work = await begun(store)
         for each in (FIRST, THEN, THEN, Checkpoint(kind="snapshot", data=b"all"), THEN):
             await store.record(work.lease, TurnUpdate(checkpoints=(each,)))
-        assert [part.data for part in await store.checkpoints("t")] == [b"all", b"more"]
+        assert [part.data for part in await store.run(events.checkpoints, "t")] == [b"all", b"more"]
 
 
 async def test_text_that_grows_is_one_row_until_it_is_sealed(tmp_path):
@@ -105,26 +116,32 @@ async def test_text_that_grows_is_one_row_until_it_is_sealed(tmp_path):
         for text in ("a", "ab"):
             growing = OpenMessage(message="m1", turn=turn, agent="solo", text=text)
             await store.record(work.lease, TurnUpdate(shown=(growing,)))
-        assert [each.text for each in await store.open_messages("t")] == ["ab"]
+        assert [each.text for each in await store.run(rows.open_messages, "t")] == ["ab"]
         finished = MessageFinished(thread="t", agent="solo", message="m1", text="abc")
         added = await store.record(work.lease, TurnUpdate(events=(finished,), sealed=("m1",)))
-        assert await store.open_messages("t") == ()
-        assert (await store.events("t"))[-1] == added.events[-1]
+        assert await store.run(rows.open_messages, "t") == ()
+        assert (await store.run(events.events, "t"))[-1] == added.events[-1]
 
 
 async def test_who_lost_the_lease_writes_nothing(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
         lost = (await begun(store)).lease
-        await store.recover("later", WORDS)
+        await store.run(recovery.recover, "later", WORDS)
         work = await begin(store)
         assert work.lease.turn == lost.turn
         assert work.lease.epoch > lost.epoch
-        before = await store.events("t")
-        for write in (store.record(lost, TurnUpdate(checkpoints=(FIRST,))), store.join(lost)):
+        before = await store.run(events.events, "t")
+        for write in (
+            store.record(lost, TurnUpdate(checkpoints=(FIRST,))),
+            store.run(joining.join, lost),
+        ):
             with pytest.raises(LeaseLost):
                 await write
-        assert (await store.events("t"), await store.checkpoints("t")) == (before, [])
+        assert (await store.run(events.events, "t"), await store.run(events.checkpoints, "t")) == (
+            before,
+            [],
+        )
         await end(store, work)
         with pytest.raises(LeaseLost):
             await store.record(work.lease, TurnUpdate())
@@ -140,9 +157,9 @@ async def test_a_turn_that_crashed_too_often_is_parked_with_what_it_showed(tmp_p
             assert await left_by(store, f"boot {attempt}", WORDS) == [("t", ANN.id)]
             goes_on = await begin(store)
             assert (goes_on.resumed, goes_on.open_messages) == (True, (growing,))
-        assert await store.recover("the last", WORDS) == []
-        assert (await store.thread("t")).state == "parked"
-        *_, told, ended = (event for event in await store.events("t"))
+        assert await store.run(recovery.recover, "the last", WORDS) == []
+        assert (await store.run(threads.thread, "t")).state == "parked"
+        *_, told, ended = (event for event in await store.run(events.events, "t"))
         assert isinstance(ended, TurnFinished)
         assert (ended.outcome, ended.reason, told.kind) == ("interrupted", "crashed", "notice")
         await take(store, "/retry", TurnRetry(reply="again"), kind="command")
@@ -162,7 +179,7 @@ async def test_an_attempt_that_nobody_began_is_counted_once(tmp_path):
         await begun(store)
         for attempt in range(MAX_RESUMES + 2):
             assert await left_by(store, f"boot {attempt}", WORDS) == [("t", ANN.id)]
-        assert (await store.thread("t")).state != "parked"
+        assert (await store.run(threads.thread, "t")).state != "parked"
         assert (await begin(store)).resumed
 
 
@@ -173,7 +190,7 @@ async def test_a_turn_is_stopped_by_a_command(tmp_path):
         stopped = await take(store, "/stop", TurnStop(), kind="command")
         assert stopped.stop == work.lease.turn
         await end(store, work, "stopped")
-        assert (await store.thread("t")).state == "idle"
+        assert (await store.run(threads.thread, "t")).state == "idle"
 
 
 async def test_use_is_summed_by_each_scope_and_counted_again_for_a_retry(tmp_path):
@@ -187,17 +204,17 @@ async def test_use_is_summed_by_each_scope_and_counted_again_for_a_retry(tmp_pat
             await store.record(work.lease, TurnUpdate(uses=uses))
         whole = UsageTotals(prompt_tokens=11, completion_tokens=7, cost=1.0, turns=1)
         for scope, name in SCOPES.items():
-            assert await store.spent(scope, name, 100.0) == whole
-        assert await store.spent("team", "other", 0.0) == UsageTotals()
-        assert await store.spent(None, "", 100.5) == UsageTotals()
+            assert await store.run(usage.spent, scope, name, 100.0) == whole
+        assert await store.run(usage.spent, "team", "other", 0.0) == UsageTotals()
+        assert await store.run(usage.spent, None, "", 100.5) == UsageTotals()
         await end(store, work, "failed")
         await take(store, "/retry", TurnRetry(reply="again"), kind="command")
         now[0] = 200.0
         again = await begin(store)
         assert again.used.tokens == whole.tokens
         await store.record(again.lease, TurnUpdate(uses=(small,)))
-        assert (await store.spent(None, "", 0.0)).turns == 2
-        assert (await store.counts()).tokens["today"] == whole.tokens + 8
+        assert (await store.run(usage.spent, None, "", 0.0)).turns == 2
+        assert (await store.run(counts.counts)).tokens["today"] == whole.tokens + 8
 
 
 async def test_files_of_a_retry_are_not_shown_to_the_team(tmp_path):
@@ -226,7 +243,7 @@ async def test_the_context_names_authors_and_tools_that_brought_something(tmp_pa
             await store.record(work.lease, TurnUpdate(calls=(each,)))
         await store.record(work.lease, TurnUpdate(calls=(call("finished", key="k2"),)))
         await take(store, "not yet", author=ANN)
-        found = await store.context("t")
+        found = await store.run(claims.context, "t")
     assert sorted(author.id for author in found.authors) == [ANN.id, BOB.id]
     assert found.outputs == {"send": 101.0, "look": 102.0}
 
@@ -248,16 +265,16 @@ async def test_what_can_t_be_begun_ends_unread(tmp_path, status):
         await take(store, "next")
         if status == "paused":
             await end(store, work, "paused")
-        ended = await store.end_unbegun("t", "boot", notice)
+        ended = await store.run(turns.end_unbegun, "t", "boot", notice)
         assert ended.again
         said, over = ended.events
         assert (said.turn, over.turn, over.outcome) == (work.lease.turn, work.lease.turn, "failed")
         with pytest.raises(LeaseLost):
             await store.record(work.lease, TurnUpdate())
-        ended = await store.end_unbegun("t", "boot", notice)
+        ended = await store.run(turns.end_unbegun, "t", "boot", notice)
         assert [each.kind for each in ended.events] == ["message_withdrawn", "notice"]
         assert not ended.again
-        assert await store.begin("t", "boot", words=MISSING) is None
+        assert await store.run(claims.begin, "t", "boot", words=MISSING) is None
         assert await store.read(broken_laws) == []
         with pytest.raises(LeaseLost):
-            await store.end_unbegun("none", "boot", notice)
+            await store.run(turns.end_unbegun, "none", "boot", notice)
