@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import wraps
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from gateway.runtime import shared_nodes
 from gateway.runtime.settings import Limits
 from gateway.sessions import dispatcher, job_dispatcher, lanes
 from gateway.store.jobs import JobSearch
-from gateway.store.operations import writes
+from gateway.store.operations import OPERATIONS
 from gateway.store.protocols import SessionStore
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import claims
@@ -337,12 +338,15 @@ async def opened(folder: Path, teams: Teams, **more: Any) -> AsyncGenerator[Gate
     limits = Limits(live_teams=0, budgets=[budget], **more)
     with pytest.MonkeyPatch.context() as patch:
         if is_on_postgres():  # there a job begins the turn, and its lane where that fails
-            patch.setattr(claims, "begin", writes(_unless_it_fails(store, claims.begin)))
+            begin = _unless_it_fails(store, claims.begin)
+            patch.setitem(OPERATIONS, begin, OPERATIONS[claims.begin])
+            patch.setattr(claims, "begin", begin)
         async with Gateway(store, teams, limits=limits) as gateway:
             yield gateway
 
 
 def _unless_it_fails(store: FailingStore, begin: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(begin)
     def unit(*args: Any, **kwargs: Any) -> Any:
         if store.failing.get("begin"):
             raise KeyError("row")
