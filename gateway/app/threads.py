@@ -88,7 +88,7 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
 async def found_threads(
     store: SessionReader, search: str, platform: str, limit: int
 ) -> list[Thread]:
-    """The threads last used that `search` finds, of a platform as people name it."""
+    """The threads last used that `search` finds, of a platform."""
     platform = LOCAL if platform == TERMINAL else platform
     return await store.run(thread_units.threads, search=search, platform=platform, limit=limit)
 
@@ -118,7 +118,7 @@ async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[Ses
 
 
 async def old_states_of(store: SessionReader, thread: str) -> list[str]:
-    """Memories of the teams that were replaced in a thread, each as a line of JSON."""
+    """Memories of a thread's replaced teams, as lines of JSON."""
     return [_old_state(each) for each in await store.run(event_units.old_states, thread)]
 
 

@@ -50,7 +50,7 @@ class Group:
         then: Callable[[T], None] | None,
         now: float,
     ) -> T:
-        """Run the unit, asked for at this time; its result once it is committed."""
+        """Run the unit, asked for `now`; its result once committed."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(unit, then, now, monotonic() + self._patience, future))
         if not self._busy:
