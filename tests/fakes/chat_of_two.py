@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from gateway.app.load import load_config
 from gateway.config.conversable import ConversableTeam
@@ -11,7 +11,6 @@ from gateway.factory.conversable import ConversableFactory
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.parts import PartFactory
-from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.scripted import CAN_CALL
 
@@ -30,7 +29,7 @@ def model(answers: list[str]) -> ReplayChatCompletionClient:
     return ReplayChatCompletionClient(answers, model_info=CAN_CALL)
 
 
-def chats_of_two(folder: Path) -> Callable[[], Team]:
+def chats_of_two(folder: Path) -> Any:
     """Makes the team, with one model for all threads."""
     (folder / "config.toml").write_text(CONFIG)
     loaded = load_config(folder / "config.toml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,7 +109,8 @@ class ScriptedTeams:
         self.built += 1
         self.built_on.append(model)
         self.workdirs.append(workdir)
-        team = self.make()
+        made: Any = self.make()
+        team = await made if isinstance(made, Awaitable) else made
         return BuiltTeam(team=team, holds=holdings_of(team))
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:

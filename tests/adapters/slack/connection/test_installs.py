@@ -266,8 +266,9 @@ async def test_a_workspace_that_goes_is_forgotten_and_may_come_back(
         asked = await slack.person("ann").asks("general", "hello")
         await run.until(lambda: slack.messages("general", asked)[1:])
         getattr(slack, how)("T0HOME")
-        await run.settled()
-        assert await run.gateway.tokens.names() == []
+        async with asyncio.timeout(5):
+            while await run.gateway.tokens.names():  # noqa: ASYNC110 (a task of the adapter's)
+                await asyncio.sleep(0.01)
         assert not run.adapter.done()
         await install(address)
         again = await slack.person("ann").asks("general", "hello again")
