@@ -59,8 +59,11 @@ class Gate(ReplayChatCompletionClient):
         super().__init__(["answer"] * 20, CAN_CALL)
         self.opened = asyncio.Event()
         self.asked = asyncio.Event()
+        self.told = []
+        """What it was asked last, whether it answered or was stopped."""
 
     async def create(self, messages, **more):
+        self.told = messages
         self.asked.set()
         await self.opened.wait()
         return await super().create(messages, **more)
@@ -154,10 +157,9 @@ class Conversation:
 
     def told(self) -> list[str]:
         """All that the team was told, in its order."""
-        messages = self.gate.create_calls[-1]["messages"]
         return [
             part
-            for each in messages
+            for each in self.gate.told
             if each.type == "UserMessage"
             for part in str(each.content).split("\n\n")
         ]
