@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
+from operator import attrgetter
 from threading import Lock
 
 from gateway.base.background import giving_way
@@ -16,7 +17,7 @@ from gateway.config.teams import ComponentTeam
 from gateway.factory.component_files import import_classes, read_component
 from gateway.factory.model_clients import ModelClients
 from teams.bounded import load_http
-from teams.kinds import Part, Section, tables_in
+from teams.kinds import Kind, Section, tables_in
 
 PRICES = ("genai_prices.data", "genai_prices.data_units")
 """The catalog of prices, which the end of the first turn looks into; an extra."""
@@ -65,10 +66,10 @@ class Preparation:
         if isinstance(section, ComponentTeam):
             with suppress(Exception):
                 import_classes(read_component(section))
-        if isinstance(section, Part):
-            _import([section.kind.made_by.partition(":")[0]])
-            if section.kind.slow:
-                load_http(section.kind.slow)
+        if isinstance(kind := getattr(section, "kind", None), Kind):
+            _load(kind.made_by)
+            if kind.slow:
+                load_http(kind.slow)
         if isinstance(section, McpConfig | McpReference):
             _import(MCP)
 
@@ -84,6 +85,13 @@ def sections(config: Config, team: str) -> Iterator[Section]:
     """All tables of a team and of the teams inside it."""
     for name, _ in with_inner(team, config.teams):
         yield from (table for _, table in tables_in(config.teams[name]))
+
+
+def _load(path: str) -> None:
+    """Import a class by its path, which a package may import when it is asked for."""
+    module, _, name = path.partition(":")
+    with suppress(ImportError, AttributeError):
+        attrgetter(name)(import_module(module))
 
 
 def _import(modules: Iterable[str]) -> None:
