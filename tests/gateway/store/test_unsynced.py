@@ -1,4 +1,4 @@
-"""A transaction that does not wait for the disk has nothing in it that has to be there."""
+"""What does not wait for the disk has nothing that must stay."""
 
 import ast
 from collections.abc import Iterator
