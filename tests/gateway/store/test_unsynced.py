@@ -1,4 +1,4 @@
-"""What does not wait for the disk has nothing that must stay."""
+"""Transactions that do not wait for the disk hold nothing that must stay."""
 
 import ast
 from collections.abc import Iterator
