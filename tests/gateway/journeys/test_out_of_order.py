@@ -60,7 +60,7 @@ class Gate(ReplayChatCompletionClient):
         self.opened = asyncio.Event()
         self.asked = asyncio.Event()
         self.told = []
-        """What it was asked last, whether it answered or was stopped."""
+        """The last request, also of a turn that was stopped."""
 
     async def create(self, messages, **more):
         self.told = messages

@@ -1,4 +1,4 @@
-"""Transactions that do not wait for the disk hold nothing that must stay."""
+"""Transactions that do not wait for the disk."""
 
 import ast
 from collections.abc import Iterator
