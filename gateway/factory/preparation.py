@@ -88,7 +88,7 @@ def sections(config: Config, team: str) -> Iterator[Section]:
 
 
 def _load(path: str) -> None:
-    """Import a class by its path, which a package may import when it is asked for."""
+    """Import a class that a package may import when asked for it."""
     module, _, name = path.partition(":")
     with suppress(ImportError, AttributeError):
         attrgetter(name)(import_module(module))
