@@ -35,7 +35,7 @@ def _thread_erased(_: None, thread: str) -> Erased:
 
 @writes(alone=True, erases=_thread_erased)
 def delete_thread(
-    connection: Connection, thread: str, *, goes_on: bool = False, **noted: str
+    connection: Connection, thread: str, /, *, goes_on: bool = False, **noted: str
 ) -> None:
     """Remove a thread and every row that hangs on it. Raises NotFound.
 
@@ -67,7 +67,7 @@ def _person_erased(threads: list[str], _: str) -> Erased:
 
 
 @writes(alone=True, erases=_person_erased)
-def delete_person(connection: Connection, person: str) -> list[str]:
+def delete_person(connection: Connection, person: str, /) -> list[str]:
     """Remove everything about the person; the ids of the threads removed.
 
     Raises NotFound without an id: "" stands for nobody in rows of other people's threads.
