@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from adapters.discord.connection.message_body import Message
@@ -37,6 +38,9 @@ MARGIN = 60.0
 """Seconds by which Discord's clock may differ from ours."""
 DIRECT = 1
 FORBIDDEN = 403
+
+_IN_THREAD = "thread "
+"""Begins the cursor of a page in the thread of a card's first message."""
 
 UNREADABLE = "after a pause, channel {channel} can't be read: {why}"
 
@@ -198,13 +202,36 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         return None
 
     async def offered(self, card: OfferCard, cursor: str) -> Page[ParsedMessage]:
-        """A page from the first message to before the button."""
-        channel = await self._channel(card.place.channel)
-        return await self._page(channel, int(cursor or card.first) - (not cursor), int(card.id) - 1)
+        """A page from the first message to before the button.
+
+        If that message has a thread, its conversation goes on in there.
+        """
+        end, thread = int(card.id) - 1, cursor.startswith(_IN_THREAD)
+        place = card.first if thread else card.place.channel
+        channel = await self._channel(place)
+        if thread:
+            page = await self._page(channel, int(cursor.removeprefix(_IN_THREAD)), end)
+            return replace(page, cursor=page.cursor and f"{_IN_THREAD}{page.cursor}")
+        page = await self._page(channel, int(cursor or card.first) - (not cursor), end)
+        if page.cursor is None and await self._has_thread(channel, card.first):
+            return replace(page, cursor=f"{_IN_THREAD}{card.first}")
+        return page
+
+    async def _has_thread(self, channel: Channel, message: str) -> bool:
+        """True if a thread hangs on a message: it has the message's id."""
+        if not channel.has_threads:
+            return False
+        try:
+            return (await self._channel(message)).parent == channel.id
+        except ApiError as error:
+            if error.code == UNKNOWN_CHANNEL:
+                return False
+            raise
 
     async def settle(self, card: OfferCard, text: str, *, rest: str = "") -> None:
         """Let the used button say so."""
-        button = _button(rest or card.first, "Answer now" if rest else "Answered", used=not rest)
+        first = card.first if rest.startswith(_IN_THREAD) else rest or card.first
+        button = _button(first, "Answer now" if rest else "Answered", used=not rest)
         body = Message(content=text, components=(button,)).body()
         await self._rest.call("PATCH", f"{_messages(card.place.channel)}/{card.id}", json=body)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tests.adapters.discord.serving import (
     bot_texts,
     serving,
     thread_of,
+    wait_accepted,
     wait_caught_up,
     wait_delivered,
 )
@@ -69,10 +70,14 @@ async def restored(
     folder: Path,
     texts: list[str],
     *,
+    more: Sequence[str] = (),
     resumes: bool = False,
     ahead: float = 0.0,
 ) -> AsyncGenerator[tuple[Gateway, list[Message]]]:
-    """A gateway on a copy from before these messages, which were answered."""
+    """A gateway on a copy from before these messages, which were answered.
+
+    `more` was said in the first one's thread, as the process ended.
+    """
     general, alice, copy = discord.channel("general"), discord.person("alice"), folder / "copy"
     async with serving(discord, folder / "store", team()) as gateway:
         await alice.mentions(general, "before")
@@ -84,6 +89,8 @@ async def restored(
         asked = [await alice.mentions(general, text) for text in texts]
         await discord.until(lambda: len(ran) == 1 + len(texts))
         await wait_delivered(gateway)
+    for text in more:
+        await alice.says(thread_of(asked[0]), text)
     await put_back(folder / "store", copy)
     if resumes:
         store = new_store(folder / "store")
@@ -117,6 +124,22 @@ async def test_what_was_answered_since_the_copy_is_offered_and_no_tool_runs_agai
         }
         await discord.person("alice").clicks(cards[0], "Answer now")
         await discord.until(lambda: len(ran) == 5)
+
+
+async def test_what_was_said_in_a_thread_of_a_lost_message_is_answered_with_it(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    """The button below a message offers its conversation, which goes on in its thread."""
+    said = ["and more", "and still more"]
+    async with restored(discord, tmp_path, ["one"], more=said) as (gateway, asked):
+        await wait_caught_up(gateway, offer=3)
+        general, thread = discord.channel("general"), thread_of(asked[0])
+        (card,) = (each for each in bot_messages(discord, general) if each.components)
+        await discord.person("alice").clicks(card, "Answer now")
+        await discord.until(lambda: "Answered" in str(card.components))
+        for other in (each for each in bot_messages(discord, thread) if each.components):
+            await discord.person("alice").clicks(other, "Answer now")
+        await wait_accepted(gateway, 1 + 1 + len(said))
 
 
 async def test_what_a_resumed_session_sends_again_is_offered_too(
