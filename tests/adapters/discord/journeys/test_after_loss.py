@@ -129,7 +129,7 @@ async def test_what_was_answered_since_the_copy_is_offered_and_no_tool_runs_agai
 async def test_what_was_said_in_a_thread_of_a_lost_message_is_answered_with_it(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    """The button below a message offers its conversation, which goes on in its thread."""
+    """A button offers the conversation, which goes on in the thread."""
     said = ["and more", "and still more"]
     async with restored(discord, tmp_path, ["one"], more=said) as (gateway, asked):
         await wait_caught_up(gateway, offer=3)
