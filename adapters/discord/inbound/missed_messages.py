@@ -218,7 +218,7 @@ class DiscordHistory(PlatformHistory[ParsedMessage]):
         return page
 
     async def _has_thread(self, channel: Channel, message: str) -> bool:
-        """True if a thread hangs on a message: it has the message's id."""
+        """True if a thread hangs on a message, whose id it has."""
         if not channel.has_threads:
             return False
         try:
