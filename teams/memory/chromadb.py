@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Any, Literal, Self, TypeAlias, cast
@@ -21,6 +22,13 @@ from teams.models._settings import given_secret
 Embed = Callable[[list[str]], Sequence[Any]]
 
 logger = logging.getLogger("teams")
+
+_SHARED_FOLDERS = threading.Lock()
+"""Held while a folder is opened or closed.
+
+Chroma 1.5 counts a folder's clients, but makes and drops what they share without a lock: a client
+that is made while another thread closes the folder's last one fails with KeyError.
+"""
 
 
 class DefaultEmbeddingFunctionConfig(BaseModel, defer_build=True):
@@ -242,12 +250,14 @@ def _connect(config: ChromaDBVectorMemoryConfig) -> Any:
         **config.model_dump(include={"tenant", "database", "host", "port", "ssl", "headers"}),
     }
     if isinstance(config, PersistentChromaDBVectorMemoryConfig):
-        return chromadb.PersistentClient(path=config.persistence_path, **options)
+        with _SHARED_FOLDERS:
+            return chromadb.PersistentClient(path=config.persistence_path, **options)
     return chromadb.HttpClient(**options)
 
 
 def _close(client: Any) -> None:
-    client.close()
+    with _SHARED_FOLDERS:
+        client.close()
     # Chroma leaves the connections to its server open.
     session = getattr(getattr(client, "_server", None), "_session", None)
     if session is not None:

@@ -344,3 +344,18 @@ async def test_without_the_extra_it_is_named_when_a_memory_is_made(
     monkeypatch.setitem(sys.modules, "chromadb", None)
     with pytest.raises(ImportError, match=r"pip install 'parley-gateway\[chromadb\]'"):
         ChromaDBVectorMemory()
+
+
+async def test_memories_of_one_folder_open_and_close_in_threads_side_by_side(make: Make):
+    async def come_and_go(number: int) -> None:
+        for turn in range(8):
+            memory = make(collection_name=f"notes{number}")
+            await memory.add(text(f"{number} {turn}"))
+            await memory.close()
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(6):
+            group.create_task(come_and_go(number))
+    for number in range(6):
+        found = await make(collection_name=f"notes{number}", k=50).query(text(str(number)))
+        assert len(found.results) == 8
