@@ -196,6 +196,7 @@ class Writer:
                 await comes_first(self._changed.wait(), sleep(self._clock, wait))
             else:
                 await self._changed.wait()
+        await self._keep()
 
     def _place(self, elsewhere: ConversationKey | None, asker: str) -> Place:
         return Place(key=elsewhere or self._home.key, thread=self._home.thread, asker=asker)
@@ -207,8 +208,7 @@ class Writer:
         self._renamed = picture.title
         await self._keep()
         place = self._place(None, self._view.asker)
-        title = label(picture.title, TITLE)
-        await self._surface.rename(place, title, given=picture.titled)
+        await self._surface.rename(place, label(picture.title, TITLE), given=picture.titled)
 
     async def _rest(self) -> bool:
         """Note how far all is delivered; True if nothing is left."""

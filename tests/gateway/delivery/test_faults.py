@@ -666,6 +666,34 @@ async def test_after_a_restart_an_interrupted_message_says_so(tmp_path: Path) ->
     assert board.texts == ["a: Uno."]
 
 
+class Slow(PlainSurface):
+    """Takes its time to post."""
+
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self.begun, self.arrives = asyncio.Event(), asyncio.Event()
+
+    async def post(self, place, part) -> str:
+        self.begun.set()
+        await self.arrives.wait()
+        return await super().post(place, part)
+
+
+async def test_what_arrives_while_the_gateway_ends_is_not_posted_again(tmp_path: Path) -> None:
+    surface = Slow(board := Board())
+    async with served(tmp_path, surface) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(*HELLO)
+        await surface.begun.wait()
+        await gateway.close()
+        surface.arrives.set()
+        name = f"writes {story.thread}"
+        await asyncio.wait([each for each in asyncio.all_tasks() if each.get_name() == name])
+    async with served(tmp_path, PlainSurface(board)) as gateway:
+        await all_told(gateway)
+    assert board.texts == ["a: Hello."]
+
+
 class Stubborn(Surface):
     """Fails when it is told to stop."""
 
