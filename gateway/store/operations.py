@@ -11,17 +11,25 @@ table of all that were imported.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
+from gateway.base.describe import describe
 from gateway.errors import GatewayClosed
 from gateway.store.connection import Connection, Unit
 
 P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
+
+LOG = logging.getLogger("gateway.store")
+
+PATIENCE = 3.0
+"""Seconds for which a store that is closed waits for files to be removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,16 @@ def writes(
     return decorate if unit is None else decorate(unit)
 
 
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """An operation that was asked for, with what it needs."""
+
+    operation: Operation
+    unit: Unit[T]
+    args: tuple[Any, ...]
+    then: Callable[[T], None] | None = None
+
+
 class UnitReader(ABC):
     """Runs operations that read; see `SessionReader`."""
 
@@ -101,22 +119,20 @@ class UnitReader(ABC):
         self, unit: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> Coroutine[Any, Any, T]:
         """Run an operation."""
-        return self._run(OPERATIONS[unit], None, _bound(unit, *args, **kwargs), args)
+        return self._run(Call(OPERATIONS[unit], _bound(unit, *args, **kwargs), args))
 
-    async def _run(
-        self,
-        operation: Operation,
-        then: Callable[[T], None] | None,
-        unit: Unit[T],
-        args: tuple[Any, ...],
-    ) -> T:
-        if operation.writes:
+    async def _run(self, call: Call[T]) -> T:
+        if call.operation.writes:
             raise GatewayClosed
-        return await self.read(unit)
+        return await self.read(call.unit)
 
 
 class UnitWriter(UnitReader):
     """Runs all operations; see `SessionStore`."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(clock)
+        self._clearing: set[asyncio.Task[None]] = set()
 
     @abstractmethod
     async def write(
@@ -147,24 +163,44 @@ class UnitWriter(UnitReader):
         **kwargs: P.kwargs,
     ) -> Coroutine[Any, Any, T]:
         """Run an operation; see `SessionStore`."""
-        return self._run(OPERATIONS[unit], then, _bound(unit, *args, **kwargs), args)
+        return self._run(Call(OPERATIONS[unit], _bound(unit, *args, **kwargs), args, then))
 
-    async def _run(
-        self,
-        operation: Operation,
-        then: Callable[[T], None] | None,
-        unit: Unit[T],
-        args: tuple[Any, ...],
-    ) -> T:
+    async def _run(self, call: Call[T]) -> T:
+        operation, clearing = call.operation, list[asyncio.Task[None]]()
+
+        def committed(result: T) -> None:
+            if erases and (erased := erases(result, *call.args)) is not None:
+                clearing.append(self._begin_clearing(erased))
+            if call.then is not None:
+                call.then(result)
+
         if not operation.writes:
-            return await self.read(unit)
+            return await self.read(call.unit)
+        then = committed if (erases := operation.erases) else call.then
         if operation.grouped:
-            result = await self.write_in_group(unit, then)
+            result = await self.write_in_group(call.unit, then)
         else:
-            result = await self.write(unit, then, alone=operation.alone)
-        if operation.erases and (erased := operation.erases(result, *args)) is not None:
-            await self.clear(erased.threads, person=erased.person)
+            result = await self.write(call.unit, then, alone=operation.alone)
+        for task in clearing:
+            await asyncio.shield(task)  # a caller that is cancelled leaves it to its end
         return result
+
+    def _begin_clearing(self, erased: Erased) -> asyncio.Task[None]:
+        clear = self.clear(erased.threads, person=erased.person)
+        task = asyncio.get_running_loop().create_task(clear, name="deleted data leaves the disk")
+        self._clearing.add(task)
+        task.add_done_callback(self._cleared)
+        return task
+
+    def _cleared(self, task: asyncio.Task[None]) -> None:
+        self._clearing.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            LOG.warning("what was deleted may still be on the disk: %s", describe(error))
+
+    async def _until_cleared(self) -> None:
+        """Wait a while until what was deleted has left the disk."""
+        if self._clearing:
+            await asyncio.wait(self._clearing, timeout=PATIENCE)
 
 
 def _bound(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkabl
 
 from gateway.store import units
 from gateway.store.connection import Connection, Unit
-from gateway.store.operations import OPERATIONS, Operation
+from gateway.store.operations import OPERATIONS, Call, Operation
 from gateway.store.sqlite.writer import SqliteConnection
 from tests.fakes.new_store import new_store
 
@@ -75,15 +75,9 @@ class ChangedStore(UnitWriter):
         """Run the operation of this name by `go`, or do something else."""
         return await go()
 
-    async def _run(
-        self,
-        operation: Operation,
-        then: Callable[[T], None] | None,
-        unit: Callable[[Any], T],
-        args: tuple[Any, ...],
-    ) -> T:
+    async def _run(self, call: Call[T]) -> T:
         run = super()._run
-        return await self.around(unit.__qualname__, args, lambda: run(operation, then, unit, args))
+        return await self.around(call.unit.__qualname__, call.args, lambda: run(call))
 
     async def write_in_group(self, unit: Callable[[Any], T], then: Callable[[T], None] | None) -> T:
         """Run a unit as `write` does, which may be changed."""

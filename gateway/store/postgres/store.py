@@ -243,6 +243,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
                     await asyncio.wait(self._recording, timeout=self._database.patience.end)
                 self._running = self._group = None
                 await context.__aexit__(None, None, None)
+                await self._until_cleared()
         finally:
             lock.release()
 

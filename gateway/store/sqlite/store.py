@@ -217,6 +217,7 @@ class SqliteStore(SqliteReader, UnitWriter):
                 self._readers.close()
                 self._readers = self._writer = None
                 await writer.close()
+                await self._until_cleared()
         finally:
             lock.release()
 

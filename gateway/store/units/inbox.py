@@ -216,7 +216,7 @@ def _all_erased(accepted: Sequence[AcceptedMessage], _: object) -> Erased | None
 
 @writes(grouped=True, erases=_all_erased)
 def accept_all(
-    connection: Connection, messages: Sequence[JudgedMessage]
+    connection: Connection, messages: Sequence[JudgedMessage], /
 ) -> Sequence[AcceptedMessage]:
     """Take messages in their order, each as `accept` does."""
     return [accept(connection, each) for each in messages]
@@ -227,7 +227,7 @@ def _erased(accepted: AcceptedMessage, judged: JudgedMessage) -> Erased | None:
 
 
 @writes(grouped=True, erases=_erased)
-def accept(connection: Connection, judged: JudgedMessage) -> AcceptedMessage:
+def accept(connection: Connection, judged: JudgedMessage, /) -> AcceptedMessage:
     """Decide about a message and act, unless it is known."""
     message = judged.message
     _lock(connection, judged)

@@ -259,6 +259,20 @@ async def test_the_work_folder_of_a_thread_is_deleted_with_it(tmp_path):
         assert not folder.exists()
 
 
+async def test_a_deletion_whose_caller_leaves_removes_the_files_all_the_same(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await store.run(row_units.create_thread, NEW, key=KEY)
+        folder = await store.work_folder("t1")
+        folder.mkdir(parents=True)
+        deleting = asyncio.ensure_future(store.run(deletion.delete_thread, "t1"))
+        await asyncio.sleep(0)
+        deleting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await deleting
+    assert not folder.exists()
+
+
 def test_every_operation_is_carried_out_by_a_contract_test():
     """Else nobody knows that its SQL is understood by both databases."""
     tests = "".join(
