@@ -43,14 +43,10 @@ _STANDS = """
     SELECT EXISTS (SELECT 1 FROM nodes WHERE boot = $1 AND tableoid = $4),
      pg_current_xact_id()::text, current_setting('parley.boot', TRUE) IS NOT DISTINCT FROM $1
 """
-# A server that crashed may have given a lost transaction's number to a later one.
-_STATUS = """
-    SELECT CASE pg_xact_status($1::xid8)
-     WHEN 'committed' THEN CASE
-      WHEN EXISTS (SELECT 1 FROM session_marks WHERE session = $2 AND word = $3) THEN 'committed'
-      ELSE 'aborted' END
-     ELSE pg_xact_status($1::xid8) END
-"""
+_STATUS = "SELECT pg_xact_status($1::xid8)"
+# A server that crashed may have given a lost transaction's number to a later one. A statement of
+# its own, as one that began before the commit would not see the word.
+_MARKED = "SELECT EXISTS (SELECT 1 FROM session_marks WHERE session = $1 AND word = $2)"
 
 
 class _Mark(NamedTuple):
@@ -220,7 +216,11 @@ class Transactions:
 
         def ask(connection: PostgresConnection) -> str | None:
             pipeline = connection.pipeline
-            return pipeline.rows(pipeline.send(_STATUS, [*mark]), tuple)[0][0]
+            status = pipeline.rows(pipeline.send(_STATUS, mark[:1]), tuple)[0][0]
+            if status != "committed":
+                return status
+            known = pipeline.rows(pipeline.send(_MARKED, mark[1:]), tuple)[0][0]
+            return status if known else "aborted"
 
         while True:
             try:

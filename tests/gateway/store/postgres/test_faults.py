@@ -134,6 +134,46 @@ def named(name: str):
     return unit
 
 
+SLOW_COMMIT = """
+    CREATE FUNCTION wait_late() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM pg_advisory_xact_lock(77); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER late AFTER INSERT ON audit DEFERRABLE INITIALLY DEFERRED
+     FOR EACH ROW EXECUTE FUNCTION wait_late();
+    -- It is found before the server's own, which answers at once.
+    CREATE FUNCTION public.pg_xact_status(xid8) RETURNS text LANGUAGE plpgsql AS $$
+    BEGIN
+        WHILE pg_catalog.pg_xact_status($1) = 'in progress' LOOP PERFORM pg_sleep(0.01); END LOOP;
+        RETURN pg_catalog.pg_xact_status($1);
+    END $$;
+"""
+
+
+UNTIL_IT_RUNS = """
+    DO $$ BEGIN WHILE NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE state = 'active'
+     AND application_name LIKE 'parley %' AND query LIKE '%{}%')
+    LOOP PERFORM pg_sleep(0.01), pg_stat_clear_snapshot(); END LOOP; END $$
+"""
+
+
+async def test_a_commit_that_ends_while_its_outcome_is_asked_for_is_not_made_again(
+    proxy, postgres_url, tmp_path
+):
+    url = f"{proxy.url}?options=-csearch_path%3Dpublic,pg_catalog"
+    store, unit = PostgresStore(Database(url=url), tmp_path), Noted()
+    async with store.own():
+        await warm(store)
+        async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as other:
+            await other.execute(SLOW_COMMIT.encode())
+            await other.execute("SELECT pg_advisory_lock(77)")
+            writing = asyncio.ensure_future(store.write(unit))
+            await other.execute(UNTIL_IT_RUNS.format("COMMIT").encode())
+            proxy.reset()
+            await other.execute(UNTIL_IT_RUNS.format("pg_xact_status").encode())
+            await other.execute("SELECT pg_advisory_unlock(77)")
+        assert await writing == 1
+        assert await names_in(store) == ["a.b"]
+
+
 async def test_an_outcome_that_nobody_knows_is_an_error_and_is_not_guessed(proxy, tmp_path):
     hasty = Patience(unit=0.3, connection=0.5, idle=60.0, beat=0.05)
     store = PostgresStore(Database(url=proxy.url, patience=hasty), tmp_path)
