@@ -1,9 +1,10 @@
 """HTTP ports of this process, safe against whoever can reach them.
 
-A port has a few dozen connections. One too many takes the place of the one that was silent for
-longest, so half-open ones keep nobody out. Head and body have seconds to arrive, and a body
-stays as it was sent: nothing is unpacked here. No answer names a version, and no broken request is
-worth a traceback.
+A port keeps a few dozen connections open. Of more, those that are silent for a second are closed,
+first those that never asked for anything: half-open ones keep nobody out. As many requests are
+worked on at a time, and others wait for their turn. Head and body have seconds to arrive, and a
+body stays as it was sent: nothing is unpacked here. No answer names a version, and no broken
+request is worth a traceback.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from aiohttp.http import RawRequestMessage
 LOG = logging.getLogger("gateway")
 
 MOST = 48
-"""Connections of a port."""
+"""Requests that are worked on, and connections that stay open without one."""
 MOST_AT_ONCE = 8 * MOST
-"""Connections of a port until what they have sent is read."""
-GRACE = 0.5
-"""Seconds that one too many has: on a busy machine, a head comes that long after its connection."""
+"""Connections of a port; of them, silent ones make room once what they have sent is read."""
+PASSES = 4
+"""Passes of the event loop from a connection's arrival until its request has been seen."""
+GRACE = 1.0
+"""Seconds for which each may be silent: on a busy machine, a head comes that late."""
 MOST_BYTES = 1_000_000
 """Bytes of a body."""
 HEAD_SECONDS = 5.0
@@ -83,6 +86,7 @@ class _Port(web.Server):
         )
         self._answer = answer
         self._open: dict[web.RequestHandler, _Connection] = {}
+        self._places = asyncio.Semaphore(MOST)
         self._waits = False
 
     def __call__(self) -> _Connection:
@@ -92,23 +96,35 @@ class _Port(web.Server):
         """Let it in; where there is no room, in another's place."""
         super().connection_made(handler, transport)
         self._open[handler] = cast("_Connection", handler)  # made above
-        at_work = sum(each.is_answered for each in self._open.values())
-        if len(self._open) > MOST_AT_ONCE or at_work >= MOST:
-            self._make_room(max(MOST, len(self._open) - 1))
+        if len(self._open) > MOST_AT_ONCE:
+            self._make_room(MOST_AT_ONCE)
         elif len(self._open) > MOST and not self._waits:
             self._waits = True
-            asyncio.get_running_loop().call_later(GRACE, self._end_grace)
+            asyncio.get_running_loop().call_later(GRACE, self._end_grace, PASSES)
 
-    def _end_grace(self) -> None:
-        self._waits = False
-        self._make_room(MOST)
+    def _end_grace(self, passes: int) -> None:
+        """Make room, when all that has arrived by now is read.
 
-    def _make_room(self, most: int) -> None:
-        """Close those that were silent for longest."""
+        On a busy machine the loop has not read it, however long ago it came.
+        """
+        loop = asyncio.get_running_loop()
+        if passes:
+            loop.call_soon(self._end_grace, passes - 1)
+            return
+        self._make_room(MOST, silent_for=GRACE)
+        self._waits = len(self._open) > MOST
+        if self._waits:
+            loop.call_later(GRACE, self._end_grace, PASSES)
+
+    def _make_room(self, most: int, *, silent_for: float = 0.0) -> None:
+        """Close silent ones: those that never asked first, then the longest silent."""
+        until = asyncio.get_running_loop().time() - silent_for
         idle = [each for each in self._open.values() if not each.is_answered]
-        for longest in idle[: max(0, len(self._open) - most)]:
-            del self._open[longest]
-            longest.force_close()
+        idle.sort(key=lambda each: each.has_asked)
+        for each in idle[: max(0, len(self._open) - most)]:
+            if each.silent_since <= until:
+                del self._open[each]
+                each.force_close()
 
     def connection_lost(
         self, handler: web.RequestHandler, exc: BaseException | None = None
@@ -126,9 +142,14 @@ class _Port(web.Server):
             connection.is_answered = True
             if connection in self._open:  # it is the newest again
                 self._open[connection] = self._open.pop(connection)
-            return _unversioned(await self._answer(request))
+            async with self._places:
+                if request.transport is None:  # nobody waits for it any more
+                    return web.Response(status=503)
+                answer = await self._answer(request)
+            connection.has_asked |= answer.status < HTTPStatus.BAD_REQUEST
+            return _unversioned(answer)
         finally:
-            connection.is_answered = connection.reads_body = False
+            connection.has_ended()
 
 
 def _bounded(
@@ -174,8 +195,11 @@ class _Connection(web.RequestHandler):
         )
         self._late: asyncio.TimerHandle | None = None
         self.reads_body = False
+        self.silent_since = loop.time()
         self.is_answered = False
-        """A whole request of it is at work."""
+        """A whole request of it is at work, or waits for that."""
+        self.has_asked = False
+        """It has got an answer that is no refusal."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for its first head."""
@@ -202,6 +226,11 @@ class _Connection(web.RequestHandler):
         """Note that a request has begun."""
         self._has_come()
         self.reads_body = True
+
+    def has_ended(self) -> None:
+        """Note that the request has got its answer."""
+        self.is_answered = self.reads_body = False
+        self.silent_since = asyncio.get_running_loop().time()
 
     def _await_head(self) -> None:
         self._late = asyncio.get_running_loop().call_later(HEAD_SECONDS, self.force_close)

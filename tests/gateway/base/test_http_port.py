@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import logging
 import socket
+import time
 from contextlib import ExitStack, asynccontextmanager
 
 import pytest
@@ -100,7 +101,24 @@ async def test_half_open_connections_keep_nobody_out(sent):
         assert ended == 2 * MOST
 
 
-async def test_a_request_at_work_does_not_make_room_and_one_too_many_is_cut():
+async def test_requests_beyond_those_at_work_wait_for_their_turn():
+    async with a_port() as port:
+        port.held.clear()
+        asked = [asyncio.ensure_future(port.ask(GET)) for _ in range(3 * MOST)]
+        for _ in range(MOST):
+            await port.came.get()
+        half = [await port.connect() for _ in range(3 * MOST)]  # which make room, not they
+        for reader, _ in half[: 2 * MOST]:
+            assert await reader.read() == b""
+        assert port.came.empty()
+        port.held.set()
+        assert await asyncio.gather(*asked) == ["200"] * 3 * MOST
+        for _, writer in half:
+            writer.close()
+
+
+async def test_requests_at_work_do_not_make_room_and_one_too_many_is_cut(monkeypatch):
+    monkeypatch.setattr(http_port, "MOST_AT_ONCE", MOST)
     async with a_port() as port:
         port.held.clear()
         asked = [asyncio.ensure_future(port.ask(GET)) for _ in range(MOST)]
@@ -109,6 +127,54 @@ async def test_a_request_at_work_does_not_make_room_and_one_too_many_is_cut():
         assert await port.ask(GET) == ""
         port.held.set()
         assert await asyncio.gather(*asked) == ["200"] * MOST
+
+
+async def test_who_hung_up_while_it_waited_is_not_worked_on():
+    async with a_port() as port:
+        port.held.clear()
+        asked = [asyncio.ensure_future(port.ask(GET)) for _ in range(MOST)]
+        for _ in range(MOST):
+            await port.came.get()
+        waiting = [await port.connect(GET) for _ in range(3)]
+        for _, writer in waiting[:2]:
+            writer.transport.abort()
+        assert await port.ask(BROKEN["no host"]) == "400"  # it has seen what came before
+        port.held.set()
+        assert await asyncio.gather(*asked) == ["200"] * MOST
+        assert b" 200 " in await waiting[2][0].readuntil(b"here")
+        assert len(port.bodies) == MOST + 1
+        waiting[2][1].close()
+
+
+async def test_half_open_connections_make_room_before_who_asked():
+    async with a_port() as port:
+        reader, writer = await port.connect(GET)
+        await reader.readuntil(b"here")
+        half = [await port.connect() for _ in range(3 * MOST)]
+        for each, _ in half[: 2 * MOST]:
+            assert await each.read() == b""
+        writer.write(GET)
+        assert b" 200 " in await reader.readuntil(b"here")
+        for _, other in (*half, (reader, writer)):
+            other.close()
+
+
+async def test_a_loop_that_stood_pushes_out_nobody_whose_request_has_come():
+    async with a_port() as port:
+        with ExitStack() as stack:
+            asking = [stack.enter_context(socket.create_connection(port.place)) for _ in "ab"]
+            for _ in range(2 * MOST):
+                stack.enter_context(socket.create_connection(port.place))
+            assert await port.ask(GET) == "200"  # all are there: their grace has begun
+            time.sleep(1.5 * http_port.GRACE)  # noqa: ASYNC251 (the loop stands)
+            answers = []
+            for each in asking:
+                each.sendall(GET)
+            time.sleep(0.05)  # noqa: ASYNC251 (the loop stands)
+            for each in asking:
+                each.setblocking(False)
+                answers.append(await asyncio.get_running_loop().sock_recv(each, 100))
+    assert [each[:12] for each in answers] == [b"HTTP/1.1 200"] * 2
 
 
 @pytest.mark.parametrize("behind", [MOST, 2 * MOST])

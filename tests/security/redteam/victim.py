@@ -10,6 +10,13 @@ from dataclasses import dataclass, field
 from tests.security.redteam.chats import Chat, until
 from tests.security.redteam.words import FIRST_WORD, LAST_WORD, VICTIM
 
+UNANSWERED = 90.0
+"""Seconds after which a question counts as unanswered.
+
+Of an event that was not acknowledged, Slack's third try comes after a minute
+(docs.slack.dev/apis/events-api, "Retries").
+"""
+
 
 @dataclass
 class Waits:
@@ -33,7 +40,9 @@ async def ask_once(chat: Chat, waits: Waits, question: str, who: str) -> None:
     began = time.monotonic()
     asked = await chat.ask(who, f"{VICTIM} {question}", "quiet")
     for word, times in ((FIRST_WORD, waits.first), (LAST_WORD, waits.whole)):
-        if not await until(lambda word=word: any(word in each for each in chat.answers(asked))):
+        if not await until(
+            lambda word=word: any(word in each for each in chat.answers(asked)), UNANSWERED
+        ):
             waits.unanswered += 1
             return
         times.append(time.monotonic() - began)
