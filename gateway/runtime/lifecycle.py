@@ -33,8 +33,8 @@ LOG = logging.getLogger("gateway")
 
 LEAVE = 1.0
 """Seconds in which the store is told that this node ends."""
-LAST = 0.5
-"""Seconds after those of the turns in which what is left ends; the store has the others of one."""
+LAST, SILENT = 0.5, 0.1
+"""Seconds after those of the turns in which what is left ends, and where the store says nothing."""
 TIDY_EVERY = 60.0
 """Seconds between two rounds of housekeeping."""
 UPKEEP = "upkeep"
@@ -238,7 +238,8 @@ class Lifecycle:
             hurry.cancel()
         lanes.cancel()
         # A tool may refuse to be cancelled; the process ends without it.
-        done, _ = await asyncio.wait([lanes], timeout=max(0.0, safe + LAST - time.monotonic()))
+        left = safe + (LAST if drained else SILENT) - time.monotonic()
+        done, _ = await asyncio.wait([lanes], timeout=max(0.0, left))
         for task in done:
             if not task.cancelled() and (error := task.exception()):
                 LOG.error("the lanes ended with an error", exc_info=error)
