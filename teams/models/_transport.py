@@ -7,8 +7,8 @@ from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from operator import attrgetter
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from teams.models._endpoint import ModelEndpoint
@@ -124,19 +124,24 @@ Arguments: TypeAlias = Callable[[Wire], Wire]
 class SdkTransport:
     """One `resource` of a client of the `openai` or `anthropic` package.
 
-    `make` gives the client once it is needed, in a worker: to import an SDK takes up to a second.
-    `arguments` makes those of the resource's `create` from a body.
+    Instead of the client, `late` makes it once it is needed, in a worker: to import an SDK takes
+    up to a second. `arguments` makes those of the resource's `create` from a body.
     """
 
     def __init__(
         self,
-        make: Callable[[], Any],
+        client: object,
         resource: str,
         arguments: Arguments,
         framing: Callable[[], Framing] = EventLines,
+        *,
+        late: Callable[[], object] | None = None,
     ) -> None:
-        self._make = make
+        self._client: Any = client
+        self._late = late
+        self._lock = RLock()
         self._path = resource
+        self._resource: Any = None
         self._arguments = arguments
         self._framing = framing
 
@@ -144,19 +149,22 @@ class SdkTransport:
     def framing(self) -> Callable[[], Framing]:
         return self._framing
 
-    @cached_property
+    @property
     def client(self) -> Any:
         """The SDK's client; importing its package may take long."""
-        return self._make()
-
-    @cached_property
-    def _resource(self) -> Any:
-        return attrgetter(self._path)(self.client)
+        with self._lock:
+            if self._client is None and self._late:
+                self._client = self._late()
+            return self._client
 
     async def _ready(self) -> Any:
-        if "_resource" not in vars(self):
-            await asyncio.to_thread(getattr, self, "_resource")
+        if self._resource is None:
+            await asyncio.to_thread(self._reach)
         return self._resource
+
+    def _reach(self) -> None:
+        with self._lock:
+            self._resource = self._resource or attrgetter(self._path)(self.client)
 
     async def whole(self, body: Wire) -> object:
         create = (await self._ready()).with_raw_response.create
@@ -175,8 +183,8 @@ class SdkTransport:
             yield pieces
 
     async def close(self) -> None:
-        if "client" in vars(self):
-            await self.client.close()
+        if self._client is not None:
+            await self._client.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

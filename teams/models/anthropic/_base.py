@@ -53,7 +53,7 @@ class BaseAnthropicChatCompletionClient(WireClient):
             prompt_caching=prompt_caching,
         )
         framing = EventStreamDecoder if bedrock else EventLines
-        transport = SdkTransport(lambda: client, "messages", _sdk_arguments, framing)
+        transport = SdkTransport(client, "messages", _sdk_arguments, framing)
         super().__init__(dialect, transport, anthropic_endpoint(client, model), deadline=deadline)
 
 

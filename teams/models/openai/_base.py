@@ -15,7 +15,7 @@ from teams.models._types import ModelCapabilities, ModelInfo, Wire
 from teams.models._wire import WireClient
 from teams.models.openai._catalog import known_model
 from teams.models.openai._dialect import OpenAIDialect
-from teams.models.openai._failures import openai_endpoint
+from teams.models.openai._failures import AZURE, is_sdk_client, openai_endpoint
 
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
@@ -53,21 +53,21 @@ class BaseOpenAIChatCompletionClient(WireClient):
         model = str(arguments["model"])
         known = known_model(model)
         info = choose_model_info(model, model_info, model_capabilities, known and known.info())
-        azure = type(client).__name__ == "AsyncAzureOpenAI"
         dialect = OpenAIDialect(
             info=info,
             context=known and known.context,
             marks=marks_of(model, info["family"], reasoning_marks),
-            provider="azure.ai.openai" if azure else "openai",
+            provider="azure.ai.openai" if is_sdk_client(client, AZURE) else "openai",
             create_args=arguments,
             name_field=include_name_in_message,
             name_prefixes=add_name_prefixes,
         )
-        if not isinstance(client, LateClient):
-            given = client
-            client = LateClient(lambda: given, openai_endpoint(given, model))
-        self._sdk = SdkTransport(client.make, "chat.completions", _sdk_arguments)
-        super().__init__(dialect, self._sdk, client.endpoint, deadline=deadline)
+        if isinstance(client, LateClient):
+            given, late, endpoint = None, client.make, client.endpoint
+        else:
+            given, late, endpoint = client, None, openai_endpoint(client, model)
+        self._sdk = SdkTransport(given, "chat.completions", _sdk_arguments, late=late)
+        super().__init__(dialect, self._sdk, endpoint, deadline=deadline)
 
     @property
     def sdk_client(self) -> AsyncOpenAI | AsyncAzureOpenAI:

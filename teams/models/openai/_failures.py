@@ -15,6 +15,7 @@ from teams.models.openai._catalog import key_variable
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
 
+AZURE = "AsyncAzureOpenAI"
 NO_KEY = "not-needed"
 """Key for servers that need none."""
 
@@ -31,8 +32,13 @@ def openai_endpoint(client: AsyncOpenAI | AsyncAzureOpenAI, model: str) -> SdkEn
     """The endpoint that an SDK client asks for the model."""
     token = getattr(client, "_azure_ad_token", None)
     endpoint = endpoint_at(str(client.base_url), model, {client.api_key, token})
-    azure = type(client).__name__ == "AsyncAzureOpenAI"
+    azure = is_sdk_client(client, AZURE)
     return replace(endpoint, key_variable="AZURE_OPENAI_API_KEY") if azure else endpoint
+
+
+def is_sdk_client(client: object, name: str = "AsyncOpenAI") -> bool:
+    """True for a client of this class, which is known without the SDK."""
+    return any(each.__name__ == name for each in type(client).__mro__)
 
 
 def endpoint_at(url: str, model: str, secrets: set[str | None]) -> SdkEndpoint:

@@ -68,7 +68,7 @@ class ResponsesClient(BaseOpenAIChatCompletionClient):
             source=source,
             hosted_tools=hosted,
         )
-        self._transport = SdkTransport(lambda: client, "responses", _sdk_arguments)
+        self._transport = SdkTransport(client, "responses", _sdk_arguments)
 
     @override
     async def close(self) -> None:

@@ -25,7 +25,7 @@ from teams.models._exchange import Deadline
 from teams.models._types import ModelFamily, ModelInfo, Wire, validate_model_info
 from teams.models._wire import WireClient
 from teams.models.openai._dialect import OpenAIDialect
-from teams.models.openai._failures import openai_endpoint
+from teams.models.openai._failures import is_sdk_client, openai_endpoint
 from teams.models.openai._request import response_format, tool_choice
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ async def _timed(
 def _endpoint(client: Any) -> tuple[Any, bool]:
     """Where the connector asks, and whether its answers always say their end."""
     inner, model = getattr(client, "client", None), client.ai_model_id
-    if type(inner).__name__ in ("AsyncOpenAI", "AsyncAzureOpenAI"):
+    if is_sdk_client(inner):
         return openai_endpoint(inner, model), True
     place = client.service_url() or type(client).__name__
     key = "that of the connector"

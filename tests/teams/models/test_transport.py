@@ -1,12 +1,15 @@
-"""Framings: the events in bytes, however they are cut."""
+"""Framings: the events in bytes, however they are cut; and clients of SDKs."""
 
+import asyncio
 from collections.abc import Callable
+from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from teams.models import BadAnswer
-from teams.models._transport import END, EventLines, JsonLines
+from teams.models._transport import END, EventLines, JsonLines, SdkTransport
 
 
 def read(framing: Any, body: bytes, size: int) -> list[object]:
@@ -48,3 +51,51 @@ def test_json_on_each_line(size: int):
 def test_what_is_no_json_is_refused(framing: Callable[[], Any], deep: bytes):
     with pytest.raises((ValueError, BadAnswer)):
         read(framing(), deep, 1000)
+
+
+class Sdk:
+    """A client of an SDK, which counts what it is asked for."""
+
+    closed = 0
+
+    @property
+    def messages(self) -> Any:
+        return SimpleNamespace(with_raw_response=SimpleNamespace(create=self._create))
+
+    async def _create(self) -> Any:
+        return SimpleNamespace(http_response=SimpleNamespace(content=b"{}"))
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("requests", [0, 1, 2])
+async def test_a_given_client_is_closed_whether_it_was_asked_or_not(requests: int):
+    given = Sdk()
+    transport = SdkTransport(given, "messages", lambda body: body)
+    for _ in range(requests):
+        assert await transport.whole({}) == {}
+    await transport.close()
+    assert given.closed == 1
+
+
+async def test_a_client_that_nobody_needed_is_not_made():
+    transport = SdkTransport(None, "messages", lambda body: body, late=lambda: pytest.fail("made"))
+    await transport.close()
+
+
+async def test_requests_at_the_same_time_share_one_late_client():
+    made: list[Sdk] = []
+    others = Event()
+
+    def late() -> Sdk:
+        made.append(Sdk())
+        others.wait(0.2)  # as long as an import takes, in which others come
+        return made[-1]
+
+    transport = SdkTransport(None, "messages", lambda body: body, late=late)
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(transport.whole({})) for _ in range(3)]
+    assert [each.result() for each in asked] == [{}, {}, {}]
+    await transport.close()
+    assert [each.closed for each in made] == [1]

@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 import pytest
-from openai import AsyncOpenAI
+from openai import AsyncAzureOpenAI, AsyncOpenAI
 from pydantic import BaseModel
 
 from teams.core import CancellationToken
@@ -346,6 +346,32 @@ def test_without_a_key_it_says_which_variable_to_set():
         AzureOpenAIChatCompletionClient(
             model="gpt-4o", azure_endpoint="https://example.invalid", api_version="2024-10-21"
         )
+
+
+class OurAzure(AsyncAzureOpenAI):
+    """A client of somebody's own."""
+
+
+class TheirAzure(OurAzure):
+    """One further away."""
+
+
+@pytest.mark.parametrize("kind", [AsyncAzureOpenAI, OurAzure, TheirAzure])
+async def test_each_client_of_azure_names_its_variable(
+    openai_server: FakeOpenAI, kind: type[AsyncAzureOpenAI]
+):
+    given = kind(
+        azure_endpoint=openai_server.url.removesuffix("/v1"),
+        api_version="2024-10-21",
+        api_key=KEY,
+        max_retries=0,
+    )
+    asked = BaseOpenAIChatCompletionClient(given, create_args={"model": "gpt-4o"})
+    openai_server.script(Fail(status=401))
+    with pytest.raises(BadCredentials, match="AZURE_OPENAI_API_KEY"):
+        await asked.create(HELLO)
+    await asked.close()
+    assert given.is_closed()
 
 
 async def test_a_local_server_needs_no_key(openai_server: FakeOpenAI):
