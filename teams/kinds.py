@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from teams._base.kind_family import OTHERS, KindsOf, family_of, needs_part
+    from teams._base.kind_family import OTHERS, KindsOf, family_of, is_others, needs_part
     from teams._base.kind_names import KINDS, Declared, Family
     from teams._base.kinds import (
         Agent,
         DescribedAgent,
+        EmptyIsNone,
         Given,
         ImportPath,
         InThread,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         Want,
         argument_of,
         meanings_of,
+        own_part,
         tables_in,
         uses_of,
     )
@@ -56,6 +58,7 @@ __all__ = [
     "ConfigPath",
     "Declared",
     "DescribedAgent",
+    "EmptyIsNone",
     "Family",
     "Given",
     "ImportPath",
@@ -83,8 +86,10 @@ __all__ = [
     "argument_of",
     "config_folder",
     "family_of",
+    "is_others",
     "meanings_of",
     "needs_part",
+    "own_part",
     "setting_error",
     "setting_errors",
     "shorthand",
@@ -98,11 +103,18 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "teams._base.kind_family": ("KindsOf", "OTHERS", "family_of", "needs_part"),
+            "teams._base.kind_family": (
+                "KindsOf",
+                "OTHERS",
+                "family_of",
+                "is_others",
+                "needs_part",
+            ),
             "teams._base.kind_names": ("Declared", "Family", "KINDS"),
             "teams._base.kinds": (
                 "Agent",
                 "DescribedAgent",
+                "EmptyIsNone",
                 "Given",
                 "ImportPath",
                 "InThread",
@@ -123,6 +135,7 @@ if not TYPE_CHECKING:
                 "Want",
                 "argument_of",
                 "meanings_of",
+                "own_part",
                 "tables_in",
                 "uses_of",
             ),

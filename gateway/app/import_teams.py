@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
+from gateway.app.load import load_config
+from gateway.app.trust import untrusted_config
+from gateway.config.problems import ConfigError
 from gateway.errors import GatewayError
 from gateway.migrate.stubs import stub_module
 from gateway.migrate.team_tables import Damaged, Imported, import_teams
 from gateway.migrate.toml_text import toml_text
+
+
+def know_kinds(config: Path | None) -> None:
+    """Import the kinds that a trusted config names. Raises ConfigError for a chosen one."""
+    if config:
+        load_config(config, secrets=False)
+    elif untrusted_config(None) is None:
+        with suppress(ConfigError):
+            load_config(secrets=False)
 
 
 def read_teams(path: Path, output: Path | None) -> Imported:

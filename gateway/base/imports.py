@@ -35,11 +35,15 @@ class Imports:
             raise ImportPathError(f"found {path!r}, expected an import path, 'package.module:name'")
         value: Any = self._module(module_name)
         for part in name.split("."):
-            if not hasattr(value, part):
+            try:
+                value = getattr(value, part)
+            except AttributeError as error:
                 hint = did_you_mean(part, [each for each in dir(value) if not each.startswith("_")])
                 where = getattr(value, "__file__", None) or module_name
-                raise ImportPathError(f"there is no {part!r} in {where}; {hint}".rstrip("; "))
-            value = getattr(value, part)
+                said = f"there is no {part!r} in {where}; {hint}".rstrip("; ")
+                raise ImportPathError(said) from error
+            except (Exception, SystemExit) as error:  # a package may import what it is asked for
+                raise ImportPathError(_failed(module_name, error)) from error
         return value
 
     def load_callable(self, path: str) -> Any:

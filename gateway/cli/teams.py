@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gateway.base.exit_codes import ExitCode
-from gateway.cli.group import global_parameters, say, say_json, trusted_config_option
+from gateway.cli.group import config_option, global_parameters, say, say_json, trusted_config_option
 from gateway.cli.values import complete_teams
 
 
@@ -56,20 +56,22 @@ def dump(config: Path | None, name: str) -> None:
     metavar="PATH",
     help="Write the TOML to this new file, and functions for tools beside it.",
 )
+@config_option
 @click.pass_context
-def import_(ctx: click.Context, file: Path, output: Path | None) -> None:
+def import_(ctx: click.Context, file: Path, output: Path | None, config: Path | None) -> None:
     """Print the teams in FILE as TOML for the config.
 
     FILE is of AutoGen or its Studio, and holds a component or a gallery. What can't be taken, and
     what is left to do, goes to standard error. Keys are not taken: variables are named instead.
     Source code of tools is never executed; with --output, it stands as a comment in functions for
-    you to write.
+    you to write. Kinds of your own are known that a config names, unless that was just found here.
 
     Exit code 1: something can't be taken.
     """
-    from gateway.app.import_teams import read_teams, report_text, write_teams
+    from gateway.app.import_teams import know_kinds, read_teams, report_text, write_teams
     from gateway.migrate.toml_text import toml_text
 
+    know_kinds(config)
     imported = read_teams(file, output)
     if output is None:
         say(toml_text(imported.tables), nl=False)

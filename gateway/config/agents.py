@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar, cast
 
 from pydantic import Field, model_validator
 from typing_extensions import override
@@ -20,6 +20,8 @@ from teams.kinds import (
     Agent,
     Declared,
     DescribedAgent,
+    EmptyIsNone,
+    Given,
     ImportPath,
     Kind,
     KindsOf,
@@ -34,6 +36,10 @@ from teams.kinds import (
 )
 
 DEFAULT_TOOL_ROUNDS = 10
+
+T = TypeVar("T")
+_Given = Annotated[T, Given(None)]
+"""A setting whose argument the gateway makes."""
 
 AgentConfig: TypeAlias = Annotated[Agent, KindsOf("agent", otherwise="assistant")]
 
@@ -57,25 +63,27 @@ class AssistantConfig(DescribedAgent):
     model: Model = ""
     """Name of its model in [models]; default_model if not given."""
 
-    system_message: str | None = None
+    system_message: Annotated[str | None, EmptyIsNone()] = None
     """Instructions for the model; an empty text sends no system message."""
 
-    tools: list[Annotated[AnyToolConfig, shorthand("path")]] = Field(default_factory=list)
+    tools: _Given[list[Annotated[AnyToolConfig, shorthand("path")]]] = Field(default_factory=list)
     """Tools of the agent: functions, "package.module:function", or tables."""
 
-    workbench: list[Annotated[str, ImportPath()]] = Field(default_factory=list)
+    workbench: _Given[list[Annotated[str, ImportPath()]]] = Field(default_factory=list)
     """Import paths of workbench classes or factories; excludes `tools`.
 
     Each is called once per thread.
     """
 
-    mcp: list[McpEntry] = Field(default_factory=list)
+    mcp: _Given[list[McpEntry]] = Field(default_factory=list)
     """MCP servers whose tools it can call, too: names in [mcp], or tables."""
 
-    handoffs: list[Annotated[HandoffConfig, shorthand("target")]] = Field(default_factory=list)
+    handoffs: _Given[list[Annotated[HandoffConfig, shorthand("target")]]] = Field(
+        default_factory=list
+    )
     """Agents that it may hand over to: names, or tables."""
 
-    model_context: ModelContextConfig | None = None
+    model_context: _Given[ModelContextConfig | None] = None
     """Part of the conversation that its model sees; all if not given."""
 
     model_client_stream: bool = True
@@ -96,16 +104,16 @@ class AssistantConfig(DescribedAgent):
     tool_call_summary_formatter: Annotated[str | None, ImportPath(), PythonOnly()] = None
     """Import path of a function (call, result) -> text, instead of the format."""
 
-    output_content_type: Annotated[str | None, ImportPath()] = None
+    output_content_type: Annotated[str | None, ImportPath(), Given(None)] = None
     """Import path of a pydantic model: the agent answers with an instance of it."""
 
     output_content_type_format: str | None = None
     """Text of such an answer, with the fields in braces."""
 
-    memory: list[Annotated[MemoryConfig, shorthand("path")]] = Field(default_factory=list)
+    memory: _Given[list[Annotated[MemoryConfig, shorthand("path")]]] = Field(default_factory=list)
     """Memories: import paths, "package.module:Class", or tables."""
 
-    knowledge: list[Annotated[str, Named("knowledge")]] = Field(default_factory=list)
+    knowledge: _Given[list[Annotated[str, Named("knowledge")]]] = Field(default_factory=list)
     """Names in [knowledge]: before each turn it is shown what is found there."""
 
     metadata: dict[str, str] = Field(default_factory=dict)

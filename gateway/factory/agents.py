@@ -19,17 +19,9 @@ from gateway.factory.store_memory import ScopedMemory
 from teams import DiGraph, DiGraphEdge, DiGraphNode
 from teams.agents import AssistantAgent, BaseChatAgent
 from teams.base import ChatAgent, Team
-from teams.kinds import Section
+from teams.kinds import own_part
 from teams.messages import BaseAgentEvent, BaseChatMessage
-from teams.tools import StaticStreamWorkbench, Workbench
-
-_ASSISTANT = (
-    "model_client_stream",
-    "reflect_on_tool_use",
-    "max_tool_iterations",
-    "tool_call_summary_format",
-    "output_content_type_format",
-)
+from teams.tools import StaticStreamWorkbench
 
 
 class AgentFactory(PartFactory):
@@ -71,19 +63,10 @@ class AgentFactory(PartFactory):
 
     async def assistant(self, config: AssistantConfig, name: str) -> AssistantAgent:
         """A new assistant, with what the gateway gives it."""
-        given = {key: getattr(config, key) for key in _ASSISTANT} | _given(config, "description")
-        if config.system_message is not None:
-            given["system_message"] = config.system_message or None
-        if config.metadata:
-            given["metadata"] = dict(config.metadata)
-        if config.tool_call_summary_formatter:
-            given["tool_call_summary_formatter"] = self._imports.load_callable(
-                config.tool_call_summary_formatter
-            )
-        if config.output_content_type:
-            given["output_content_type"] = self.content_type(config.output_content_type)
+        answer = config.output_content_type
+        content_type = self.content_type(answer) if answer else None
         tools = [await each.build(self) for each in config.tools]
-        workbenches = [self.own(path, Workbench, {}) for path in config.workbench]
+        workbenches = [own_part(self, path, "teams.tools:Workbench") for path in config.workbench]
         servers = [self._servers.workbench(each, config.model) for each in config.mcp]
         memories = [await each.build(self) for each in config.memory]
         memories += map(self.knowledge, config.knowledge)
@@ -97,13 +80,13 @@ class AgentFactory(PartFactory):
             workbenches.insert(0, StaticStreamWorkbench(tools))
         return AssistantAgent(
             name,
-            self._models.client(config.model),
             tools=None if benches else tools or None,
             workbench=[*workbenches, *servers] or None,
             handoffs=[make_handoff(each) for each in config.handoffs] or None,
             model_context=await self.context(config.model_context, tools),
             memory=memories or None,
-            **given,
+            output_content_type=content_type,
+            **await config.arguments(self),
         )
 
 
@@ -147,9 +130,3 @@ def message_type(path: str, load: Callable[[str], Any]) -> type[BaseAgentEvent |
     if not (isinstance(found, type) and issubclass(found, BaseAgentEvent | BaseChatMessage)):
         raise ImportPathError(f"{path!r} is not a message type")
     return found
-
-
-def _given(config: Section, *names: str) -> dict[str, Any]:
-    """The settings that are not left to the class."""
-    values = {name: getattr(config, name) for name in names if name in type(config).model_fields}
-    return {name: value for name, value in values.items() if value}

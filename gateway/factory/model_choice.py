@@ -12,8 +12,10 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from gateway.base.imports import Imports
+from gateway.config.agent_parts import HandoffConfig
 from gateway.config.agents import AgentConfig, AssistantConfig
 from gateway.config.conversable import ConversableTeam
+from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.models import model_address, resolve
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
@@ -22,6 +24,7 @@ from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.preparation import sections
 from gateway.registry import ModelChoice
+from teams.kinds import tables_in
 
 BY_FILE = "the models of {team!r} stand in its component file"
 BY_PROVIDER = "{agent!r} asks OpenAI over an API that other models do not have"
@@ -121,12 +124,12 @@ class ModelChoices:
 
 def _calling_parts(agent: AgentConfig, *, remembers: bool) -> str:
     """Parts of an agent that its model calls, or ""."""
-    match agent.speaker:
-        case AssistantConfig() as agent:
-            if agent.tools or agent.workbench or agent.mcp:
-                return "tools"
-            if remembers or any(isinstance(each, StoreMemoryKind) for each in agent.memory):
-                return "a memory"
-            return "hand-offs" if agent.handoffs else ""
-        case speaker:
-            return "tools" if speaker.built_in() else ""
+    speaker = agent.speaker
+    called, tables = speaker.called(), [each for _, each in tables_in(speaker)]
+    has_servers = any(isinstance(each, McpReference | McpConfig) for each in tables)
+    if called is None or called or has_servers or speaker.built_in():
+        return "tools"
+    is_told = remembers and isinstance(speaker, AssistantConfig)
+    if is_told or any(isinstance(each, StoreMemoryKind) for each in tables):
+        return "a memory"
+    return "hand-offs" if any(isinstance(each, HandoffConfig) for each in tables) else ""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -20,8 +19,6 @@ from teams.model_context import ChatCompletionContext
 from teams.model_context.kinds import TokenLimitedKind
 from teams.models import ChatCompletionClient
 from teams.tools import BaseTool
-
-T = TypeVar("T")
 
 
 class PartFactory:
@@ -71,14 +68,6 @@ class PartFactory:
     async def team(self, name: str) -> Any:
         """Refuse: a chat of two has no teams as tools."""
         raise NotImplementedError(name)
-
-    def own(self, path: str, kind: type[T], options: Mapping[str, Any]) -> T:
-        """The result of a user's class or function."""
-        made = self._imports.load_callable(path)(**options)
-        if inspect.isawaitable(made) or not isinstance(made, kind):
-            found = type(made).__name__
-            raise ImportPathError(f"{path!r} returned a {found}, expected a {kind.__name__}")
-        return made
 
     def content_type(self, path: str) -> type[BaseModel]:
         """The type of structured answers."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from operator import attrgetter
 from threading import Lock
 
 from gateway.base.background import giving_way
+from gateway.base.imports import ImportPathError, Imports
 from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.models import resolve
 from gateway.config.nesting import with_inner
@@ -32,9 +32,10 @@ class Preparation:
     A model's SDK takes a second to import: nobody could write, read or stop anything meanwhile.
     """
 
-    def __init__(self, config: Config, models: ModelClients) -> None:
+    def __init__(self, config: Config, models: ModelClients, imports: Imports) -> None:
         self._config = config
         self._models = models
+        self._imports = imports
         self._lock = Lock()
         self._done: set[tuple[str, str, bool]] = set()
 
@@ -64,17 +65,18 @@ class Preparation:
         if isinstance(model, str):
             self._make(model, trial=trial)
         if isinstance(section, ComponentTeam):
-            with suppress(Exception):
+            with suppress(Exception, SystemExit):
                 import_classes(read_component(section))
         if isinstance(kind := getattr(section, "kind", None), Kind):
-            _load(kind.made_by)
+            with suppress(ImportPathError):
+                self._imports.load(kind.made_by)
             if kind.slow:
                 load_http(kind.slow)
         if isinstance(section, McpConfig | McpReference):
             _import(MCP)
 
     def _make(self, model: str, *, trial: bool) -> None:
-        with suppress(Exception):
+        with suppress(Exception, SystemExit):
             self._models.make_slow(model, trial=trial)
             name = model or self._config.model_name()
             if not trial and resolve(self._config.models[name]).provider != "demo":
@@ -85,13 +87,6 @@ def sections(config: Config, team: str) -> Iterator[Section]:
     """All tables of a team and of the teams inside it."""
     for name, _ in with_inner(team, config.teams):
         yield from (table for _, table in tables_in(config.teams[name]))
-
-
-def _load(path: str) -> None:
-    """Import a class that a package may import when asked for it."""
-    module, _, name = path.partition(":")
-    with suppress(ImportError, AttributeError):
-        attrgetter(name)(import_module(module))
 
 
 def _import(modules: Iterable[str]) -> None:

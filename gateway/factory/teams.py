@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, assert_never, cast
 from gateway.access.tool_policy import tool_rule
 from gateway.base.imports import Imports
 from gateway.base.paths import make_private
-from gateway.config.agents import AgentConfig, AssistantConfig
+from gateway.config.agents import AgentConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpReference
 from gateway.config.nesting import servers_of, teams_inside
@@ -52,7 +52,7 @@ from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_l
 from gateway.store.records import MemoPlace
 from gateway.values import NO_ORIGIN, Origin
 from teams.base import ChatAgent, Team, ToolCall
-from teams.kinds import Named, uses_of
+from teams.kinds import Named, tables_in, uses_of
 from teams.memory import Memory
 from teams.models import ModelError
 
@@ -97,7 +97,7 @@ class TeamFactory:
         self._config = config
         self._imports = imports
         self._models = ModelClients(config, imports)
-        self._preparation = Preparation(config, self._models)
+        self._preparation = Preparation(config, self._models, imports)
         self._start_folder = start_folder
         self._forbidden = forbidden
         self._local = local
@@ -191,7 +191,7 @@ class TeamFactory:
         try:
             team = await self._build(name, config, given)
             apply_http_policy(team, self._config.policies.http)
-        except Exception as error:  # a factory of the user's may raise anything
+        except (Exception, SystemExit) as error:  # a factory of the user's may raise anything
             raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
         if isinstance(config, ComponentTeam | FactoryTeam) and not (model and name in self._seen):
             self._seen[name] = _models_of(team)
@@ -236,11 +236,9 @@ class TeamFactory:
 
     def _stores_of_people(self) -> Iterator[tuple[str, StoreMemoryKind]]:
         for name, team in self._config.teams.items():
-            for agent in team.agents.values() if isinstance(team, GroupTeam) else ():
-                speaker = agent.speaker
-                for memory in speaker.memory if isinstance(speaker, AssistantConfig) else ():
-                    if isinstance(memory, StoreMemoryKind) and memory.scope == "person":
-                        yield name, memory
+            for _, table in tables_in(team):
+                if isinstance(table, StoreMemoryKind) and table.scope == "person":
+                    yield name, table
 
     async def aclose(self) -> None:
         """Close the model clients and the indexes of knowledge."""
@@ -454,7 +452,7 @@ def _models_of(team: Team) -> dict[str, str]:
     return models
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: BaseException) -> str:
     """The error's text for people, with its type where unclear."""
     clear = isinstance(error, GatewayError | ModelError | ValueError)
     return str(error) if clear else f"{type(error).__name__}: {error}"

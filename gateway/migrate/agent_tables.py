@@ -128,8 +128,8 @@ class AgentTables(ABC):
             return None
         named = {each.makes: name for name, each in KINDS[family].items() if name != "openai"}
         provider = form["provider"]
-        theirs = (p for p, table in OTHERS.items() if _provider(table) == provider)
-        name = named.get(class_of(form)) or next(theirs, None)
+        theirs = (p for p, table in OTHERS.items() if _is_made_by(table, provider))
+        name = next(theirs, None) or named.get(class_of(form))
         table_of = KindsOf(family).members
         if name is None or table_of[name].kind.family != family:
             what = "model context" if family == "context" else family
@@ -218,8 +218,11 @@ class AgentTables(ABC):
         self.report.todo.append("code is denied unless [policies.tools] has an execute_code")
 
 
-def _provider(table: type[Part]) -> str:
-    return table.kind.made_by.replace(":", ".")
+def _is_made_by(table: type[Part], provider: str) -> bool:
+    """True for a class of this name in the kind's package."""
+    module, _, name = table.kind.made_by.partition(":")
+    package = module.partition(".")[0]
+    return provider.startswith(f"{package}.") and provider.endswith(f".{name}")
 
 
 def _per_source(fields: Fields) -> list[Table]:

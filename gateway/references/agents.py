@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from gateway.base.imports import ImportPathError
 from gateway.base.suggest import did_you_mean
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpConfig, McpReference
@@ -13,7 +14,18 @@ from gateway.config.problems import Problem
 from gateway.config.toml import KeyPath
 from gateway.factory.http_tools import http_refusal
 from gateway.references.lookup import Lookup, check_name
-from teams.kinds import ImportPath, Named, Part, Reaches, Tool, Use, tables_in, uses_of
+from teams.kinds import (
+    ImportPath,
+    Named,
+    Part,
+    Reaches,
+    Section,
+    Tool,
+    Use,
+    is_others,
+    tables_in,
+    uses_of,
+)
 
 A_SPEAKER = "somebody who speaks in this team"
 
@@ -54,25 +66,42 @@ class AgentChecker:
 
     def part(self, path: KeyPath, name: str, part: Part | None) -> Iterator[Problem]:
         """Mistakes of a part of the agent `name`, at any depth."""
-        if part is None:
-            return
-        for use in uses_of(part, path):
-            yield from self._use(name, use)
-        for place, table in tables_in(part, path):
-            if isinstance(table, McpReference | McpConfig):
-                yield from self._lookup.server(place, table)
-            if isinstance(table, Part):
-                for key, text in table.mistakes(self._lookup.imports.load):
-                    yield Problem(path=(*place, *key), text=text)
-        for use in uses_of(part, path):
-            if use.meaning == Named("teams") and isinstance(use.by, Tool):
-                yield from self._team_tool(use.place, use.by, use.value)
+        if part is not None:
+            yield from self._mistakes(name, uses_of(part, path), tables_in(part, path))
 
     def own(self, path: KeyPath, team: Part) -> Iterator[Problem]:
         """Mistakes of a team's own settings, without its agents."""
-        for use in uses_of(team, path):
-            if use.place[len(path)] != "agents":
-                yield from self._use("", use)
+
+        def is_own(place: KeyPath) -> bool:
+            return place[len(path) :][:1] != ("agents",)
+
+        uses = (use for use in uses_of(team, path) if is_own(use.place))
+        yield from self._mistakes("", uses, (e for e in tables_in(team, path) if is_own(e[0])))
+
+    def _mistakes(
+        self, name: str, uses: Iterable[Use], tables: Iterable[tuple[KeyPath, Section]]
+    ) -> Iterator[Problem]:
+        uses = list(uses)
+        for use in uses:
+            yield from self._use(name, use)
+        for place, table in tables:
+            if isinstance(table, McpReference | McpConfig):
+                yield from self._lookup.server(place, table)
+            if isinstance(table, Part):
+                yield from self._class(place, table)
+                for key, text in table.mistakes(self._lookup.imports.load):
+                    yield Problem(path=(*place, *key), text=text)
+        for use in uses:
+            if use.meaning == Named("teams") and isinstance(use.by, Tool):
+                yield from self._team_tool(use.place, use.by, use.value)
+
+    def _class(self, place: KeyPath, table: Part) -> Iterator[Problem]:
+        """A mistake if there is no class; those of ours are there."""
+        try:
+            if is_others(table):
+                self._lookup.imports.load_callable(table.kind.made_by)
+        except ImportPathError as error:
+            yield Problem(path=(*place, "type"), text=str(error))
 
     def _use(self, name: str, use: Use) -> Iterator[Problem]:
         """Mistakes of one setting that names something."""

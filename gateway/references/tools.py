@@ -13,17 +13,18 @@ from gateway.access.tool_policy import (
 )
 from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
-from gateway.config.agents import AssistantConfig
+from gateway.config.agent_parts import HandoffConfig
 from gateway.config.conversable import ConversableConfig, ConversableTeam
 from gateway.config.nesting import servers_of
 from gateway.config.problems import Problem
 from gateway.config.root import Config
+from gateway.config.store_memory import StoreMemoryKind
 from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.memory import FORGET, REMEMBER
 from gateway.factory.parts import make_handoff
 from teams.code_executor import EXECUTE_CODE
-from teams.kinds import Agent, Tool
+from teams.kinds import Agent, Part, Tool, tables_in
 
 
 def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
@@ -68,9 +69,8 @@ def called_tools(teams: Iterable[GroupTeam], imports: Imports) -> set[str] | Non
             if tools is None:
                 return None
             called |= tools
-            for agent in (each.speaker for each in team.agents.values()):
-                if isinstance(agent, AssistantConfig):
-                    called.update(make_handoff(each).name for each in agent.handoffs)
+            tables = (each for _, each in tables_in(team.agents))
+            called |= {make_handoff(e).name for e in tables if isinstance(e, HandoffConfig)}
         except (ValueError, TypeError):
             return None
     return called
@@ -81,8 +81,11 @@ def _tools_of_team(team: GroupTeam | ConversableTeam, imports: Imports) -> set[s
     if isinstance(team, GroupTeam) and team.memory is not None:
         known |= {REMEMBER, FORGET, MEMORY}
     for agent in team.agents.values():
-        if isinstance(agent, AssistantConfig) and agent.memory:
+        tables = [each for _, each in tables_in(agent)]
+        if any(isinstance(e, Part) and e.kind.family == "memory" for e in tables):
             known.add(MEMORY)
+        if any(isinstance(each, StoreMemoryKind) for each in tables):
+            known.add(REMEMBER)
         if (tools := _tools(agent)) is None:
             return None
         shown = [tool.shown(imports.load) for tool in tools]

@@ -40,7 +40,8 @@ class KindsOf:
     def members(self) -> Mapping[str, type[Part]]:
         """The tables by type or key, imported when they are taken."""
         names = KINDS[self.family]
-        return _Members({name: names[name].path for name in self.only or names})
+        paths = {name: names[name].path for name in self.only or names}
+        return _Members(paths, {} if self.only else OTHERS)
 
     def table(self, **settings: Any) -> Any:
         """A table of the family with these settings."""
@@ -52,18 +53,21 @@ class KindsOf:
         if not isinstance(value, Mapping):
             return ""
         table = cast("Mapping[str, object]", value)
+        found = table.get("type", self.otherwise)
+        given = found if isinstance(found, str) else ""
+        if ":" in given:
+            return given
         for name, declared in KINDS[self.family].items():
             if declared.by_key and name in table and name in self.members:
                 return name
-        found = table.get("type", self.otherwise)
-        return found if isinstance(found, str) else ""
+        return given
 
     def _checked(self, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, BaseModel):
             return value
         if not (tag := self.tag(value)):
             raise PydanticKnownError("union_tag_not_found", {"discriminator": "type"})
-        if ":" in tag:
+        if ":" in tag and not self.only:
             load = cast("Mapping[str, Load]", info.context or {}).get("load")
             if load is None:
                 return _Untold.model_validate(value)
@@ -102,12 +106,13 @@ class _Untold(Agent, Tool):
 
 
 class _Members(Mapping[str, type[Part]]):
-    def __init__(self, paths: Mapping[str, str]) -> None:
+    def __init__(self, paths: Mapping[str, str], others: Mapping[str, type[Part]]) -> None:
         self._paths = paths
+        self._others = others
 
     @override
     def __getitem__(self, name: str) -> type[Part]:
-        return OTHERS.get(name) or _declared(self._paths[name])
+        return self._others.get(name) or _declared(self._paths[name])
 
     @override
     def __iter__(self) -> Iterator[str]:
@@ -138,6 +143,11 @@ def family_of(table: type[Section], setting: str) -> Family | None:
     inner = [getattr(each, "__metadata__", ()) for each in get_args(field.annotation)]
     found = chain(field.metadata, *inner) if get_origin(field.annotation) is not list else ()
     return next((each.family for each in found if isinstance(each, KindsOf)), None)
+
+
+def is_others(table: Part) -> bool:
+    """True for a table of somebody's own kind."""
+    return ":" in getattr(table, "type", "")
 
 
 def needs_part(table: type[Section], setting: str) -> bool:

@@ -95,6 +95,11 @@ class Given(Meaning):
     argument: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class EmptyIsNone(Meaning):
+    """A text whose empty value gives the argument None."""
+
+
 @dataclass(slots=True)
 class NetworkRules:
     """Hosts that a part's `network` reaches, and those that may be private."""
@@ -183,7 +188,9 @@ class Part(Item):
             argument = argument_of(name, meanings)
             if InThread() in meanings:
                 value = value or maker.folder
-            if argument and not _is_unset(value, field, meanings):
+            if argument and value == "" and EmptyIsNone() in meanings:
+                given[argument] = None
+            elif argument and not _is_unset(value, field, meanings):
                 given[argument] = await _argument(value, meanings, maker)
         return given
 
@@ -199,12 +206,16 @@ class OwnPart(Part):
 
     @override
     async def build(self, maker: Maker, **more: Any) -> Any:
-        made = maker.function(self.path)(**self.options, **more)
-        expected = maker.load(self.kind.made_by)
-        if inspect.isawaitable(made) or not isinstance(made, expected):
-            found = type(made).__name__
-            raise ValueError(f"{self.path!r} returned a {found}, expected a {expected.__name__}")
-        return made
+        return own_part(maker, self.path, self.kind.made_by, **self.options, **more)
+
+
+def own_part(maker: Maker, path: str, made_by: str, **options: Any) -> Any:
+    """The result of somebody's class or function. Raises ValueError for another."""
+    made, expected = maker.function(path)(**options), maker.load(made_by)
+    if inspect.isawaitable(made) or not isinstance(made, expected):
+        found = type(made).__name__
+        raise ValueError(f"{path!r} returned a {found}, expected a {expected.__name__}")
+    return made
 
 
 class Agent(Part):
@@ -262,7 +273,7 @@ def argument_of(name: str, meanings: tuple[Meaning, ...]) -> str | None:
 
 
 def _is_unset(value: Any, field: FieldInfo, meanings: tuple[Meaning, ...]) -> bool:
-    if value == "":
+    if value == "" and field.default in ("", None):
         return Named("models") not in meanings  # there is a default one
     usual = field.get_default(call_default_factory=True) if value in ([], {}) else None
     return value is None or value == usual

@@ -11,6 +11,7 @@ from teams._base.kind_family import KindsOf
 from teams._base.kinds import (
     Agent,
     DescribedAgent,
+    EmptyIsNone,
     Given,
     ImportPath,
     Item,
@@ -57,7 +58,7 @@ class CodeExecutorKind(DescribedAgent):
     Without one, the agent runs the code in others' messages.
     """
 
-    system_message: str | None = None
+    system_message: Annotated[str | None, EmptyIsNone()] = None
     """Instructions for the model; an empty text sends no system message."""
 
     model_context: Annotated[Part | None, KindsOf("context")] = None
@@ -83,12 +84,6 @@ class CodeExecutorKind(DescribedAgent):
 
     The policy still applies.
     """
-
-    @override
-    async def arguments(self, maker: Maker) -> dict[str, Any]:
-        given = await super().arguments(maker)
-        none = {"system_message": None} if self.system_message == "" else {}
-        return given | none
 
 
 class SocietyOfMindKind(DescribedAgent):

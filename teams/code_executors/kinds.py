@@ -81,9 +81,7 @@ class LocalKind(_Executor):
     @staticmethod
     @override
     def wants(config: Any) -> Iterator[Want]:
-        yield Want("code", "local")
-        if config.work_dir is not None:
-            yield Want("folder", config.work_dir)
+        return _wants_here(config.work_dir)
 
 
 class DockerKind(_Executor):
@@ -184,9 +182,7 @@ class JupyterKind(_Notebook):
     @staticmethod
     @override
     def wants(config: Any) -> Iterator[Want]:
-        yield Want("code", "local")
-        if config.output_dir is not None:
-            yield Want("folder", config.output_dir)
+        return _wants_here(config.output_dir)
 
 
 class DockerJupyterKind(_Notebook):
@@ -231,3 +227,10 @@ class OwnExecutorKind(OwnPart):
     """An executor of your own."""
 
     kind: ClassVar = Kind("executor", "path", "teams.code_executor:CodeExecutor")
+
+
+def _wants_here(folder: Any) -> Iterator[Want]:
+    """Code on this machine, perhaps in a folder of its own."""
+    yield Want("code", "local")
+    if folder is not None:
+        yield Want("folder", folder)

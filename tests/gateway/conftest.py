@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from teams.kinds import OTHERS
+
 
 @pytest.fixture
 def fresh_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -23,6 +25,7 @@ _KEPT: set[str] = set()
 
 
 def _forget_imports() -> None:
+    OTHERS.clear()
     for name in sys.modules.keys() - _KEPT:
         if "pytest-of-" in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
@@ -74,3 +75,66 @@ def test_a_team_file_is_printed_as_toml(tmp_path: Path) -> None:
     code, shown, _ = parley("teams", "import", str(file), "-o", str(tmp_path / "config.toml"))
     assert (code, shown) == (1, f"Wrote {tmp_path / 'config.toml'}.\n")
     assert parley("teams", "import", str(file), "-o", str(tmp_path / "config.toml"))[0] == 1
+
+
+PARROT = """
+from typing import Annotated, ClassVar
+
+from teams.kinds import Agent, Given, Kind
+
+
+class ParrotKind(Agent):
+    "An agent that repeats a phrase."
+
+    kind: ClassVar = Kind("agent", "parrot", "birds_of_ours:Parrot")
+
+    type: str
+    "Kind of agent."
+
+    words: Annotated[str, Given("phrase")] = "Hello"
+    "Words that it says."
+
+
+class Parrot:
+    pass
+"""
+FLOCK = """
+[teams.t]
+type = "round_robin"
+max_turns = 1
+agents.a = { type = "birds_of_ours:ParrotKind" }
+"""
+NAMED = ("--config", "config.toml")
+
+
+@pytest.mark.usefixtures("fresh_imports")
+@pytest.mark.parametrize(
+    ("class_path", "config", "words", "taken"),
+    [
+        ("birds_of_ours.Parrot", FLOCK, NAMED, True),
+        ("birds_of_ours.inner.Parrot", FLOCK, NAMED, True),
+        ("birds_of_ours.Parrot", FLOCK, (), False),  # nobody trusts it
+        ("birds_of_ours.Robin", FLOCK, NAMED, False),
+        ("fish_of_ours.Parrot", FLOCK, NAMED, False),
+        ("birds_of_ours.Parrot", "", NAMED, False),
+    ],
+)
+def test_kinds_of_your_own_are_those_of_a_config_that_is_trusted(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    class_path: str,
+    config: str,
+    words: tuple[str, ...],
+    taken: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "birds_of_ours.py").write_text(PARROT)
+    (tmp_path / "config.toml").write_text(config)
+    bird = {"provider": class_path, "config": {"name": "polly", "phrase": "Hi"}}
+    config_of_team = {"participants": [bird], "max_turns": 1}
+    team = {"provider": "teams.RoundRobinGroupChat", "config": config_of_team}
+    (tmp_path / "a.json").write_text(json.dumps(team))
+    code, shown, told = parley("teams", "import", *words, "a.json")
+    assert (code == 0) == taken, told
+    assert ('type = "birds_of_ours:ParrotKind"' in shown) == taken
+    assert ('words = "Hi"' in shown) == taken

@@ -113,6 +113,8 @@ async def test_the_loop_imports_nothing_after_discord_is_connected(tmp_path: Pat
 
 
 def test_no_request_waits_for_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in (load_http, tls):  # as another test may have left them
+        each.cache_clear()
     load_http("httpx")
     monkeypatch.setattr(httpx, "create_ssl_context", lambda: pytest.fail("made on the loop"))
     assert isinstance(tls("httpx"), ssl.SSLContext)
