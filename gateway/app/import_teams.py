@@ -17,7 +17,10 @@ from gateway.migrate.toml_text import toml_text
 
 
 def know_kinds(config: Path | None) -> None:
-    """Import the kinds that a trusted config names. Raises ConfigError for a chosen one."""
+    """Import the kinds that a trusted config names.
+
+    Raises ConfigError for a chosen one.
+    """
     if config:
         load_config(config, secrets=False)
     elif untrusted_config(None) is None:

@@ -37,7 +37,7 @@ def openai_endpoint(client: AsyncOpenAI | AsyncAzureOpenAI, model: str) -> SdkEn
 
 
 def is_sdk_client(client: object, name: str = "AsyncOpenAI") -> bool:
-    """True for a client of this class, which is known without the SDK."""
+    """True for a client of this class; the SDK is not imported."""
     return any(each.__name__ == name for each in type(client).__mro__)
 
 

@@ -1,4 +1,4 @@
-"""Framings: the events in bytes, however they are cut; and clients of SDKs."""
+"""Events in bytes, however they are cut, and clients of SDKs."""
 
 import asyncio
 from collections.abc import Callable
