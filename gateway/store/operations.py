@@ -203,6 +203,15 @@ class UnitWriter(UnitReader):
             await asyncio.wait(self._clearing, timeout=PATIENCE)
 
 
+def hand_on(then: Callable[[T], None] | None, result: T) -> None:
+    """Tell what a unit has brought; others wait behind it, whatever that meets."""
+    try:
+        if then is not None:
+            then(result)
+    except Exception:
+        LOG.exception("what was stored is not told")
+
+
 def _bound(
     unit: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> Unit[T]:

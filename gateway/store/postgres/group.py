@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from gateway.errors import GatewayClosed, StoreTaken, StoreUnreachable
+from gateway.store.operations import hand_on
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.errors import is_gone
 from gateway.store.postgres.running import Running
@@ -92,8 +93,7 @@ class Group:
         error = GatewayClosed() if done.cancelled() else done.exception()
         if error is None:
             for each, result in zip(taken, done.result(), strict=True):
-                if each.then is not None:
-                    each.then(result)  # also if its caller has left
+                hand_on(each.then, result)  # also if its caller has left
                 if not each.future.done():
                     each.future.set_result(result)
         elif len(taken) > 1 and not (is_gone(error) or isinstance(error, OF_ALL)):

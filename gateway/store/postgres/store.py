@@ -31,7 +31,7 @@ from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, file_errors, try_files
 from gateway.store.nodes import Node
-from gateway.store.operations import UnitReader
+from gateway.store.operations import UnitReader, hand_on
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import translate
@@ -347,7 +347,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
 def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:
     """Tell what a unit has brought, also if its caller has left."""
     if not done.cancelled() and done.exception() is None:
-        then(done.result())
+        hand_on(then, done.result())
 
 
 def _note_restore(connection: PostgresConnection) -> None:

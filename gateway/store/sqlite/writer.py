@@ -28,6 +28,7 @@ from gateway.errors import (
 )
 from gateway.store.connection import NO_COLUMN, NO_PARAMETERS, Parameters, Row
 from gateway.store.jobs import LaneJob
+from gateway.store.operations import hand_on
 from gateway.store.sqlite.commit_count import CommitCount
 
 LOG = logging.getLogger("gateway.store")
@@ -368,8 +369,8 @@ def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *argum
 
 def _resolve(answers: list[_Answer]) -> None:
     for job, result, error in answers:
-        if error is None and job.then is not None:
-            job.then(result)
+        if error is None:
+            hand_on(job.then, result)
         _set(job.future, result, error)
 
 

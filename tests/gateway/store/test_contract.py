@@ -89,6 +89,27 @@ async def test_the_result_is_told_although_its_caller_has_left(tmp_path):
             await writing
 
 
+async def test_a_result_that_can_not_be_told_holds_up_nobody(tmp_path, caplog):
+    store = new_store(tmp_path)
+
+    def fails(_: int) -> None:
+        raise ValueError("nobody listens")
+
+    def unit(connection: Connection) -> int:
+        return connection.change("DELETE FROM gaps")
+
+    async with store.own(), asyncio.timeout(5):
+        for _ in range(2):
+            told = await asyncio.gather(
+                store.write_in_group(unit, fails),
+                store.write(unit, fails),
+                store.write_in_group(unit, None),
+                store.write(unit),
+            )
+            assert told == [0, 0, 0, 0]
+    assert "nobody listens" in caplog.text
+
+
 async def test_units_of_many_tasks_are_all_carried_out(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
