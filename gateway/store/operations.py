@@ -204,7 +204,7 @@ class UnitWriter(UnitReader):
 
 
 def hand_on(then: Callable[[T], None] | None, result: T) -> None:
-    """Tell what a unit has brought; others wait behind it, whatever that meets."""
+    """Tell what a unit has brought; others wait behind it."""
     try:
         if then is not None:
             then(result)

@@ -690,8 +690,8 @@ def test_run_writes_only_the_answer(folder):
 @pytest.mark.chaos
 def test_run_takes_no_for_an_answer(folder):
     configure(folder, WIPE)
-    code, _ = at_a_terminal("run", "Clean up", typed="no, not today\n")
-    assert code == 0
+    code, shown = at_a_terminal("run", "Clean up", typed="no, not today\n")
+    assert code == 0, shown
     assert not (folder / "wiped").exists()
 
 
