@@ -268,8 +268,8 @@ class Writer:
             elif not connection.raw.in_transaction:
                 connection.execute("BEGIN IMMEDIATE")
             while left:
-                job = left.pop(0)
-                answers.append((job, *_savepoint(connection, job)))
+                answers.append((left[0], *_savepoint(connection, left[0])))
+                del left[0]  # not before: it is answered, or tried again
                 if not connection.raw.in_transaction:
                     # SQLite gave up the whole transaction (disk full, I/O error).
                     raise answers[-1][2] or _ended_early()  # noqa: TRY301

@@ -151,6 +151,30 @@ async def test_of_a_group_that_hits_the_full_disk_no_unit_is_told_it_is_stored_u
     assert isinstance(results[1], StoreFull)
 
 
+@pytest.mark.parametrize("step", ["BEGIN", "ROLLBACK", "RELEASE"])
+async def test_a_unit_that_can_not_even_be_undone_is_answered(tmp_path, step):
+    def connect():
+        connection = sqlite3.connect(tmp_path / "w.db", isolation_level=None)
+        connection.execute("CREATE TABLE t (x UNIQUE)")
+        connection.set_authorizer(
+            lambda action, asked, *_: action == sqlite3.SQLITE_SAVEPOINT and asked == step
+        )
+        return connection
+
+    writer = Writer(connect)
+    await writer.start()
+    async with asyncio.timeout(5):
+        go, first = await busy(writer)
+        units = [asyncio.ensure_future(writer.write(insert(value))) for value in (1, 1, 2)]
+        await asyncio.sleep(0)
+        go.set()
+        results = await asyncio.gather(first, *units, return_exceptions=True)
+        stored = await writer.write(values)
+    await writer.close()
+    told = zip((1, 1, 2), results[1:], strict=True)
+    assert stored == [value for value, result in told if not isinstance(result, Exception)]
+
+
 async def test_a_connection_that_cannot_be_opened_is_said_at_the_start(tmp_path):
     writer = Writer(lambda: sqlite3.connect(tmp_path / "no" / "where.db"))
     with pytest.raises(StoreUnwritable):
