@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gateway.base.describe import describe
@@ -35,6 +35,8 @@ LOG = logging.getLogger("gateway.store")
 
 GROUP = 256
 """At most this many units share a commit."""
+GATHER = 0.001
+"""Seconds for which a group waits for more units, once it has several."""
 
 T = TypeVar("T")
 
@@ -237,16 +239,9 @@ class Writer:
         if first is None:
             return False
         jobs: list[_Job] = [first]
-        more = True
-        while len(jobs) < GROUP:
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
-            if job is None:
-                more = False
-                break
-            jobs.append(job)
+        if (more := self._take(jobs)) and 1 < len(jobs) < GROUP:
+            sleep(GATHER)  # each of several callers is likely to be followed by one more
+            more = self._take(jobs)
         while jobs:
             if jobs[0].alone:
                 self._answer([_run_alone(connection, jobs.pop(0))])
@@ -254,6 +249,18 @@ class Writer:
             together = jobs[: next((n for n, job in enumerate(jobs) if job.alone), None)]
             jobs = self._transaction(connection, together) + jobs[len(together) :]
         return more
+
+    def _take(self, jobs: list[_Job]) -> bool:
+        """Add what waits; False once the end is reached."""
+        while len(jobs) < GROUP:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                return False
+            jobs.append(job)
+        return True
 
     def _transaction(self, connection: SqliteConnection, jobs: list[_Job]) -> list[_Job]:
         """Run the jobs in one transaction; the jobs that it left out."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import GatewayClosed, StoreFull, StoreUnwritable, Unstorable
+from gateway.store.sqlite import writer as writer_module
 from gateway.store.sqlite.writer import GROUP, SqliteConnection, Writer
 
 pytestmark = pytest.mark.sqlite
@@ -73,6 +74,30 @@ async def test_a_group_has_an_upper_bound(writer):
     go.set()
     await asyncio.gather(first, *rest)
     assert writer.commits - before == 3
+
+
+async def test_several_units_wait_for_one_more_and_a_single_one_for_nobody(writer, monkeypatch):
+    monkeypatch.setattr(writer_module, "GATHER", 2.0)
+    go, first = await busy(writer)
+    rest = [asyncio.ensure_future(writer.write(insert(n))) for n in range(2)]
+    await asyncio.sleep(0)
+    before = writer.commits
+    go.set()
+    await first
+    assert await writer.write(insert(2)) == 3  # it came while the two were waiting
+    await asyncio.gather(*rest)
+    assert writer.commits - before == 2  # the first alone, and the three
+    monkeypatch.setattr(writer_module, "GATHER", 60.0)
+    async with asyncio.timeout(30):
+        assert await writer.write(values) == [0, 1, 2]
+        go, first = await busy(writer)
+        last = asyncio.ensure_future(writer.write(values))
+        await asyncio.sleep(0)
+        closing = asyncio.ensure_future(writer.close(timeout=20))
+        await asyncio.sleep(0)
+        go.set()
+        await closing  # nobody follows the end
+        assert await last == [0, 1, 2]
 
 
 async def test_a_failing_unit_undoes_itself_but_not_its_neighbours(writer):
