@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from teams._base.kind_family import OTHERS, KindsOf, family_of, is_others, needs_part
+    from teams._base.kind_family import (
+        OTHERS,
+        KindsOf,
+        family_of,
+        is_others,
+        needs_part,
+    )
     from teams._base.kind_names import KINDS, Declared, Family
     from teams._base.kinds import (
         Agent,
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
         tables_in,
         uses_of,
     )
+    from teams._base.plugins import PLUGINS, Plugin, PluginError, packages_of, plugins_in
     from teams._base.tables import (
         ConfigPath,
         Method,
@@ -54,6 +61,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KINDS",
     "OTHERS",
+    "PLUGINS",
     "Agent",
     "ConfigPath",
     "Declared",
@@ -74,6 +82,8 @@ __all__ = [
     "NetworkRules",
     "OwnPart",
     "Part",
+    "Plugin",
+    "PluginError",
     "PythonOnly",
     "Reaches",
     "Secret",
@@ -90,6 +100,8 @@ __all__ = [
     "meanings_of",
     "needs_part",
     "own_part",
+    "packages_of",
+    "plugins_in",
     "setting_error",
     "setting_errors",
     "shorthand",
@@ -138,6 +150,13 @@ if not TYPE_CHECKING:
                 "own_part",
                 "tables_in",
                 "uses_of",
+            ),
+            "teams._base.plugins": (
+                "PLUGINS",
+                "Plugin",
+                "PluginError",
+                "packages_of",
+                "plugins_in",
             ),
             "teams._base.tables": (
                 "ConfigPath",

@@ -8,17 +8,13 @@ code is given a platform's tokens must not depend on an order.
 from __future__ import annotations
 
 import importlib
-import os
 import pkgutil
-import sys
-from collections.abc import Sequence
-from functools import lru_cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 from gateway.base.exit_codes import ExitCode
 from gateway.base.suggest import did_you_mean
 from gateway.errors import GatewayError
+from teams.kinds import PluginError, packages_of, plugins_in
 
 PACKAGE = "adapters"
 GROUP = "parley.adapters"
@@ -40,14 +36,14 @@ def adapter_names() -> list[str]:
     """The names of all adapters, without importing any."""
     package = importlib.import_module(PACKAGE)
     own = {module.name for module in pkgutil.iter_modules(package.__path__)}
-    return sorted(own | {point.name for point in _entry_points()})
+    return sorted(own | {*plugins_in(GROUP)})
 
 
 def platform_names() -> list[str]:
     """The names of all platforms, without importing their adapters."""
     package = importlib.import_module(PACKAGE)
     own = {each.name for each in pkgutil.iter_modules(package.__path__) if each.ispkg}
-    return sorted((own - SHARED) | {point.name for point in _entry_points()})
+    return sorted((own - SHARED) | {*plugins_in(GROUP)})
 
 
 def find_adapter(name: str) -> Any:
@@ -56,38 +52,25 @@ def find_adapter(name: str) -> Any:
     Raises AdapterNotFound, or AdapterError for one that can't be imported or that there are
     several of.
     """
-    points = list(_entry_points().select(name=name)) if _is_name(name) else []
+    found = plugins_in(GROUP).get(name, ()) if _is_name(name) else ()
     own = _own(name) if _is_name(name) else None
-    if own is not None and points:
+    if own is not None and found:
+        package = packages_of(found)
         raise AdapterError(
-            f"{name!r} is a name of Parley's own, and {_origins(points)} has an adapter of that "
-            f"name; uninstall {_origins(points)}, or give its adapter another name"
+            f"{name!r} is a name of Parley's own, and {package} has an adapter of that "
+            f"name; uninstall {package}, or give its adapter another name"
         )
     if own is not None:
         return own
-    if not points:
+    if not found:
         hint = did_you_mean(name, filter(_can_be_served, adapter_names()))
         raise AdapterNotFound(f"there is no chat platform {name!r}; {hint}".rstrip("; "))
-    if len(points) > 1:
-        raise AdapterError(f"{_origins(points)} have an adapter {name!r}; keep only one of them")
-    return _load(points[0])
-
-
-def _entry_points() -> EntryPoints:
-    return _entry_points_in(tuple((place, _changed(place)) for place in sys.path))
-
-
-@lru_cache(maxsize=1)
-def _entry_points_in(places: tuple[tuple[str, int], ...]) -> EntryPoints:
-    """Entry points, read once as long as nothing is installed."""
-    return entry_points(group=GROUP)
-
-
-def _changed(place: str) -> int:
+    if len(found) > 1:
+        raise AdapterError(f"{packages_of(found)} have an adapter {name!r}; keep only one of them")
     try:
-        return os.stat(place).st_mtime_ns
-    except OSError:
-        return 0
+        return found[0].load()
+    except PluginError as error:
+        raise AdapterError(f"the adapter of {packages_of(found)}: {error}") from error
 
 
 def _can_be_served(name: str) -> bool:
@@ -112,22 +95,6 @@ def _own(name: str) -> Any:
         if error.name == module_name:
             return None
         raise AdapterError(f"importing {module_name!r} failed: {error}") from error
-    except Exception as error:
-        raise AdapterError(_failure(module_name, error)) from error
-
-
-def _load(point: EntryPoint) -> Any:
-    try:
-        return point.load()
-    except Exception as error:
-        why = _failure(point.value, error)
-        raise AdapterError(f"the adapter of {_origins([point])}: {why}") from error
-
-
-def _failure(name: str, error: Exception) -> str:
-    return f"importing {name!r} failed: {type(error).__name__}: {error}"
-
-
-def _origins(points: Sequence[EntryPoint]) -> str:
-    """The distributions of entry points."""
-    return " and ".join(repr(point.dist.name if point.dist else point.value) for point in points)
+    except (Exception, SystemExit) as error:
+        said = f"importing {module_name!r} failed: {type(error).__name__}: {error}"
+        raise AdapterError(said) from error

@@ -18,6 +18,7 @@ from gateway.cli.migrate import migrate
 from gateway.cli.models import models
 from gateway.cli.people import pair
 from gateway.cli.platforms import PlatformsGroup
+from gateway.cli.plugins import plugins
 from gateway.cli.run import run
 from gateway.cli.secrets import secrets
 from gateway.cli.serve import reload, serve, status
@@ -52,6 +53,7 @@ __all__ = ["main"]
         backup,
         pair,
         secrets,
+        plugins,
         simulate,
         migrate,
         completion,

@@ -12,7 +12,14 @@ from pydantic_core import ErrorDetails, PydanticUndefined
 from gateway.base.suggest import did_you_mean, nearest
 from gateway.config.problems import toml_path, value_at
 from gateway.config.remains import Remains
-from gateway.config.setting_types import kinds_text, members_of, settings_of, tag_keys, type_at
+from gateway.config.setting_types import (
+    kinds_text,
+    members_of,
+    plugin_names,
+    settings_of,
+    tag_keys,
+    type_at,
+)
 from gateway.config.toml import KeyPath
 from teams.kinds import Section, SettingMistake
 
@@ -115,7 +122,9 @@ class Mistake:
                 said = f"{self._found_type()}, expected {kinds_text(self._expected)}"
             case "union_tag_invalid":
                 tag = str(self._context["tag"])
-                hint = did_you_mean(tag, map(str, members_of(self._expected)))
+                hint = did_you_mean(
+                    tag, [*map(str, members_of(self._expected)), *plugin_names(self._expected)]
+                )
                 said = f"found {tag!r}, expected {kinds_text(self._expected)}; {hint}".rstrip("; ")
             case _:
                 said = f"found {found}, expected {self._expectation()}{self._advice()}"

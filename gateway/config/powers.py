@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, cast
 from gateway.base.database_url import database_place
 from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.toml import KeyPath
-from teams.kinds import KINDS
+from teams.kinds import KINDS, PLUGINS, packages_of, plugins_in
 
 Kind: TypeAlias = Literal[
     "Python", "command", "code", "folder", "address", "variable", "secret", "team"
@@ -80,6 +80,8 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
             for known in (family.get(each) for each in named for family in KINDS.values()):
                 if known and known.power:
                     yield Power(*known.power)
+            for each in named if path[2:] else ():  # a team's type is one of ours
+                yield from _of_plugins(each)
             hosted: Any = table.get("hosted_tools")
             for tool in cast("list[Any]", hosted) if isinstance(hosted, list) else ():
                 kind = cast("dict[str, Any]", tool).get("type") if isinstance(tool, dict) else tool
@@ -91,6 +93,14 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
                         yield Power(kind, f"{name}: {each}")
         case _:
             pass
+
+
+def _of_plugins(kind: str) -> Iterator[Power]:
+    """The code of packages, for a kind that is none of ours."""
+    if not any(kind in family for family in KINDS.values()):
+        for name, found in plugins_in(PLUGINS).items():
+            if name.partition(".")[2] == kind:
+                yield Power("Python", f"{name} of {packages_of(found)}")
 
 
 def _of_text(path: KeyPath, text: str) -> Iterator[Power]:

@@ -72,10 +72,18 @@ def kinds_text(union: Any) -> str:
     """The ways in which a table names its union's member, in words."""
     members = members_of(union)
     types = [repr(tag) for tag, kind in members.items() if _has_type(kind)]
+    types += map(repr, plugin_names(union))
     keys = [repr(tag) for tag, kind in members.items() if not _has_type(kind)]
     if not types:
         return f"the key {_any_of(keys)}"
     return f"type = {_any_of(types)}" + (f", or the key {_any_of(keys)}" if keys else "")
+
+
+def plugin_names(union: Any) -> list[str]:
+    """The names of installed kinds that a setting takes, too."""
+    if isinstance(union, KindsOf):
+        return list(union.plugins)
+    return [name for each in get_args(union) for name in plugin_names(each)]
 
 
 def _any_of(names: list[str]) -> str:

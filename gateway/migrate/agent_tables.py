@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from gateway.migrate.fields import Fields, Report, class_of, is_component, plain_value
@@ -128,10 +130,10 @@ class AgentTables(ABC):
             return None
         named = {each.makes: name for name, each in KINDS[family].items() if name != "openai"}
         provider = form["provider"]
-        theirs = (p for p, table in OTHERS.items() if _is_made_by(table, provider))
+        theirs = (tag for tag, table in _others(family, provider) if _is_made_by(table, provider))
         name = next(theirs, None) or named.get(class_of(form))
         table_of = KindsOf(family).members
-        if name is None or table_of[name].kind.family != family:
+        if name is None:
             what = "model context" if family == "context" else family
             self.report.lose(path, f"no {what} like {provider}")
             return None
@@ -216,6 +218,16 @@ class AgentTables(ABC):
         else:
             table.pop("system_message", None)  # nobody reads it
         self.report.todo.append("code is denied unless [policies.tools] has an execute_code")
+
+
+def _others(family: Family, provider: str) -> Iterator[tuple[str, type[Part]]]:
+    """Kinds of others that may make the class; its package's are imported."""
+    package, kinds = provider.partition(".")[0], KindsOf(family)
+    for name, found in kinds.plugins.items():
+        if re.split("[.:]", found[0].path)[0] == package:
+            with suppress(ValueError):  # `parley plugins` tells it
+                kinds.others(name)
+    yield from [(tag, table) for (of, tag), table in OTHERS.items() if of == family]
 
 
 def _is_made_by(table: type[Part], provider: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -16,10 +16,11 @@ from typing_extensions import override
 
 from teams._base.kind_names import KINDS, Family
 from teams._base.kinds import Agent, Kind, Load, Named, Part, Tool, meanings_of
+from teams._base.plugins import PLUGINS, Plugin, PluginError, packages_of, plugins_in
 from teams._base.tables import Section, setting_error
 
-OTHERS: dict[str, type[Part]] = {}
-"""Declarations of others by their import paths, as a config has named them last."""
+OTHERS: dict[tuple[Family, str], type[Part]] = {}
+"""Declarations of others by what a config has named them with last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,21 @@ class KindsOf:
     @property
     def members(self) -> Mapping[str, type[Part]]:
         """The tables by type or key, imported when they are taken."""
-        names = KINDS[self.family]
-        paths = {name: names[name].path for name in self.only or names}
-        return _Members(paths, {} if self.only else OTHERS)
+        paths = {name: KINDS[self.family][name].path for name in self._names}
+        return _Members(paths, None if self.only else self.family)
+
+    @property
+    def _names(self) -> Collection[str]:
+        return self.only or KINDS[self.family]
+
+    @property
+    def plugins(self) -> Mapping[str, Sequence[Plugin]]:
+        """Kinds of installed packages by name, none imported."""
+        if self.only:
+            return {}
+        found = plugins_in(PLUGINS)
+        names = {name.partition(".")[2]: name for name in found if _family_in(name) == self.family}
+        return {name: found[whole] for name, whole in names.items() if name not in self._names}
 
     def table(self, **settings: Any) -> Any:
         """A table of the family with these settings."""
@@ -58,7 +71,7 @@ class KindsOf:
         if ":" in given:
             return given
         for name, declared in KINDS[self.family].items():
-            if declared.by_key and name in table and name in self.members:
+            if declared.by_key and name in table and name in self._names:
                 return name
         return given
 
@@ -67,13 +80,16 @@ class KindsOf:
             return value
         if not (tag := self.tag(value)):
             raise PydanticKnownError("union_tag_not_found", {"discriminator": "type"})
-        if ":" in tag and not self.only:
+        if tag in self._names:
+            table = self.members[tag]
+        elif (":" in tag and not self.only) or tag in self.plugins:
             load = cast("Mapping[str, Load]", info.context or {}).get("load")
             if load is None:
                 return _Untold.model_validate(value)
-            table = self._loaded(tag, load)
-        elif tag in self.members:
-            table = self.members[tag]
+            try:
+                table = self.others(tag, load)
+            except ValueError as error:
+                raise setting_error("type", str(error)) from error
         else:
             known = {"discriminator": "type", "tag": tag, "expected_tags": ""}
             raise PydanticKnownError("union_tag_invalid", known)
@@ -83,17 +99,13 @@ class KindsOf:
         # As strict as all of the file.
         return validator.validate_json(json.dumps(value), strict=True, context=info.context)
 
-    def _loaded(self, path: str, load: Load) -> type[Part]:
-        """Import a kind of somebody's own, from the config's folder, too."""
-        try:
-            found = load(path)
-        except ValueError as error:
-            raise setting_error("type", str(error)) from error
+    def others(self, tag: str, load: Load | None = None) -> type[Part]:
+        """Import a plugin's kind, or one by its import path. Raises ValueError."""
+        found = load(tag) if load and ":" in tag else _plugin(self.plugins[tag])
         kind = getattr(found, "kind", None)
         if not isinstance(kind, Kind) or kind.family != self.family:
-            said = f"found {path!r}, expected a kind of {self.family} that it declares"
-            raise setting_error("type", said)
-        OTHERS[path] = found
+            raise ValueError(f"found {tag!r}, expected a kind of {self.family} that it declares")
+        OTHERS[self.family, tag] = found
         return found
 
 
@@ -106,13 +118,17 @@ class _Untold(Agent, Tool):
 
 
 class _Members(Mapping[str, type[Part]]):
-    def __init__(self, paths: Mapping[str, str], others: Mapping[str, type[Part]]) -> None:
+    def __init__(self, paths: Mapping[str, str], others: Family | None) -> None:
         self._paths = paths
-        self._others = others
+        self._others: Family | None = others
 
     @override
     def __getitem__(self, name: str) -> type[Part]:
-        return self._others.get(name) or _declared(self._paths[name])
+        if name in self._paths:
+            return _declared(self._paths[name])
+        if self._others is None:
+            raise KeyError(name)
+        return OTHERS[self._others, name]
 
     @override
     def __iter__(self) -> Iterator[str]:
@@ -145,9 +161,23 @@ def family_of(table: type[Section], setting: str) -> Family | None:
     return next((each.family for each in found if isinstance(each, KindsOf)), None)
 
 
+def _family_in(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _plugin(found: Sequence[Plugin]) -> Any:
+    """Import a plugin that one package alone brings. Raises PluginError."""
+    if len(found) > 1:
+        raise PluginError(f"{packages_of(found)} have it; keep only one of them")
+    try:
+        return found[0].load()
+    except PluginError as error:
+        raise PluginError(f"the kind of {packages_of(found)}: {error}") from error
+
+
 def is_others(table: Part) -> bool:
-    """True for a table of somebody's own kind."""
-    return ":" in getattr(table, "type", "")
+    """True for a table of somebody's own kind, or a plugin's."""
+    return (table.kind.family, getattr(table, "type", "")) in OTHERS
 
 
 def needs_part(table: type[Section], setting: str) -> bool:

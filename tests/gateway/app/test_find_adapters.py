@@ -83,13 +83,19 @@ users = "members"
 
 
 def install(
-    folder: Path, points: str, *, name: str = "acme-chat", module: str = ACME, of: str = "acme_chat"
+    folder: Path,
+    points: str,
+    *,
+    name: str = "acme-chat",
+    module: str = ACME,
+    of: str = "acme_chat",
+    group: str = "parley.adapters",
 ) -> None:
     """A distribution as an installer leaves it in a folder of modules."""
     info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[parley.adapters]\n{points}\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\n{points}\n")
     (folder / f"{of}.py").write_text(module)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))

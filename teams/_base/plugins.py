@@ -1,0 +1,72 @@
+"""Plugins: entry points of installed packages, known before they are imported."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any
+
+PLUGINS = "parley.kinds"
+"""The group of entry points of kinds; a name is FAMILY.NAME, such as agent.parrot."""
+
+
+class PluginError(ValueError):
+    """A plugin that can't be imported, or that there are several of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An entry point, with the package that brings it."""
+
+    name: str
+    path: str
+    """Import path of what it leads to."""
+
+    package: str
+    """Name of the package; the import path if it has none."""
+
+    version: str
+    group: str
+
+    def load(self) -> Any:
+        """Import what it leads to. Raises PluginError."""
+        try:
+            return EntryPoint(self.name, self.path, self.group).load()
+        except (Exception, SystemExit) as error:  # it is somebody else's
+            said = f"importing {self.path!r} failed: {type(error).__name__}: {error}"
+            raise PluginError(said) from error
+
+
+def plugins_in(group: str) -> Mapping[str, Sequence[Plugin]]:
+    """The plugins of a group by name, read once per installation."""
+    return _read(group, tuple((place, _changed(place)) for place in sys.path))
+
+
+def packages_of(plugins: Sequence[Plugin]) -> str:
+    """The packages that bring plugins, in words."""
+    return " and ".join(repr(each.package) for each in plugins)
+
+
+@lru_cache(maxsize=4)
+def _read(group: str, places: tuple[tuple[str, int], ...]) -> Mapping[str, Sequence[Plugin]]:
+    found = sorted(map(_plugin, entry_points(group=group)), key=lambda each: each.name)
+    named = groupby(found, key=lambda each: each.name)
+    return MappingProxyType({name: tuple(plugins) for name, plugins in named})
+
+
+def _plugin(point: EntryPoint) -> Plugin:
+    package, version = (point.dist.name, point.dist.version) if point.dist else (point.value, "")
+    return Plugin(point.name, point.value, package, version, point.group)
+
+
+def _changed(place: str) -> int:
+    try:
+        return os.stat(place).st_mtime_ns
+    except OSError:
+        return 0
