@@ -127,19 +127,6 @@ def test_one_that_fails_is_told_by_name_and_troubles_nobody_else(
     assert said in listed.stdout
 
 
-def test_plugins_are_listed_with_their_packages_and_versions(tmp_path: Path):
-    assert "No package adds" in CliRunner().invoke(main, ["plugins"]).stdout
-    brings(tmp_path, "agent.parrot = birds:ParrotKind\ntool.echo = birds:ParrotKind\nbird = birds")
-    install(tmp_path / "site", "acme = acme_chat")
-    listed = CliRunner().invoke(main, ["plugins"])
-    lines = [" ".join(each.split()) for each in listed.stdout.splitlines()]
-    assert lines[0] == "agent parrot ok parley-birds 1.0"
-    assert lines[1].startswith("kind bird FAILED parley-birds 1.0: found the name 'bird', expected")
-    assert lines[2].startswith("tool echo FAILED parley-birds 1.0: found 'echo', expected a kind")
-    assert lines[3] == "chat acme ok acme-chat 1.0"
-    assert listed.exit_code == ExitCode.FAILED
-
-
 def test_a_name_of_ours_stays_ours_and_two_of_one_name_are_refused(tmp_path: Path, config: Path):
     brings(tmp_path, "agent.coder = birds:ParrotKind\nagent.parrot = birds:ParrotKind")
     brings(tmp_path, name="more-birds", of="more_birds")
