@@ -38,7 +38,7 @@ from gateway.base.http_port import Page
 from gateway.errors import GatewayError, causes
 from gateway.history import Redelivery
 from gateway.pacing.pacer import Pacer
-from gateway.surface import PlatformUnreachable
+from gateway.surface import PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -118,11 +118,15 @@ class SlackAdapter:
                     self._config, installs, told, host.leases.check_speaking, host.policy.introduce
                 )
                 return await stack.enter_async_context(clients)
+            except RateLimited as error:
+                LOG.warning("%s", error)
+                wait = error.retry_after
             except PlatformUnreachable as error:
                 failures += 1
-                wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1))
                 LOG.warning("%s Trying again.", error)
-            await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+                longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1))
+                wait = longest * random.uniform(0.5, 1.0)
+            await asyncio.sleep(wait)
 
 
 class _Service:
@@ -165,7 +169,9 @@ class _Service:
             self._start_task,
             surface.note_title,
         )
-        self._receive = receiver(clients, self._handle, host.health.count_ignored)
+        self._receive = receiver(
+            clients, self._handle, self._handler.note_missed, host.health.count_ignored
+        )
         self._sockets = self._make_sockets()
 
     async def run(self) -> None:
@@ -236,13 +242,24 @@ class _Service:
         try:
             return await self._handler.handle(body, me)
         except AuthError as error:
-            self._group.create_task(_fail_with(error), name="slack end")
+            self._start(_fail_with(error), "slack end")
             raise
 
     def _start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""
-        task = self._group.create_task(_log_errors(work, name), name=name)
-        task.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
+        task = self._start(_log_errors(work, name), name)
+        if task is None:
+            work.close()
+        else:
+            task.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None] | None:
+        """A task of the group; None if that is ending."""
+        try:
+            return self._group.create_task(work, name=name)
+        except RuntimeError:
+            work.close()
+            return None
 
     def _heartbeat(self) -> None:
         self._host.health.heartbeat(self._config.account)

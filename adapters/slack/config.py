@@ -23,6 +23,9 @@ they are taken to be called as Slack's.
 """
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
+MOST_TOKENS = 1_000
+"""Tokens in bot_token."""
+
 _APP_TOKEN = re.compile(r"xapp-\d+-(A[A-Z0-9]+)-")
 _BOT_TOKEN = re.compile(r"xoxb-(\d+-\d+)-")
 _FOR_MODE = {
@@ -59,11 +62,12 @@ def _like(pattern: str, expected: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _begins(starts: tuple[str, ...], where: str) -> AfterValidator:
-    """Let tokens begin with one of these."""
+def _begins(starts: tuple[str, ...], where: str, *, most: int = 1) -> AfterValidator:
+    """Let at most so many tokens begin with one of these."""
 
     def check(token: SecretStr | None) -> SecretStr | None:
-        if not all(each.startswith(starts) for each in _split(token)):
+        found = _split(token)
+        if len(found) > most or not all(each.startswith(starts) for each in found):
             raise ValueError(f"expected a token that begins with {starts[0]}: {where}")
         return token
 
@@ -79,7 +83,8 @@ def _url(text: str) -> str:
 
 
 BotTokens = Annotated[
-    SecretStr | None, _begins(("xoxb-", "xoxe.xoxb-"), "OAuth & Permissions shows it")
+    SecretStr | None,
+    _begins(("xoxb-", "xoxe.xoxb-"), "OAuth & Permissions shows it", most=MOST_TOKENS),
 ]
 AppToken = Annotated[SecretStr | None, _begins(("xapp-",), "Basic Information, App-Level Tokens")]
 WorkspaceId = Annotated[

@@ -105,7 +105,14 @@ def events_of(config: Config, reach: Reach) -> list[str]:
         events.append("reaction_added")
     if config.client_id:
         events += ["app_uninstalled", "tokens_revoked"]
+    if has_organisations(config):
+        events.append("team_access_granted")
     return sorted(events)
+
+
+def has_organisations(config: Config) -> bool:
+    """True if organisations may install the app for their workspaces."""
+    return any(each.startswith("E") for each in config.allowed_workspaces)
 
 
 def manifest_of(
@@ -154,7 +161,7 @@ def manifest_of(
         "settings": {
             "event_subscriptions": {**request_url, "bot_events": events_of(config, reach)},
             "interactivity": {"is_enabled": True, **request_url},
-            "org_deploy_enabled": any(each.startswith("E") for each in config.allowed_workspaces),
+            "org_deploy_enabled": has_organisations(config),
             "socket_mode_enabled": not over_http,
             "token_rotation_enabled": bool(config.client_id),
         },

@@ -37,7 +37,8 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
                 await socket_address(clients, config)
     except GatewayError as error:
         problems.append(str(error))
-    where = ", ".join(about) or "installs by others"
+    none = "installs by others" if config.client_id else "no workspace yet"
+    where = ", ".join(about) or none
     events = ", ".join(events_of(config, reach_of(config, mine)))
     return CheckResult(
         text=f"{where}. Slack does not show which events an app receives. Subscribe to: {events}",

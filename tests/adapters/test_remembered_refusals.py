@@ -77,6 +77,13 @@ REMEMBERED: dict[Memory, Row] = {
     ("pacing/limits.py", "_reset_at"): Row("rate limit", "the platform's seconds"),
     ("pacing/limits.py", "_tokens"): Row("rate limit", "they come in again"),
     ("slack/connection/web_api.py", "_lost"): Row("workspace", "another token"),
+    **{
+        ("slack/connection/web_api.py", name): Row("workspace", "its next event, or a grant")
+        for name in ("_clients", "_workspaces")
+    },
+    ("slack/connection/web_api.py", "_orgs"): Row(
+        "workspace", "the next start: a token is revoked"
+    ),
     ("slack/inbound/author_lookup.py", "_members"): Row(
         "workspace", "five minutes, of Slack's refusals"
     ),

@@ -40,10 +40,11 @@ class KnownRoots:
         return self._roots.get(place, place)
 
     async def keep(self, kind: str, key: ConversationKey, place: str) -> None:
-        """Know a place, and keep it. Raises GatewayError."""
-        self.load(name := f"{kind}:{key.root}", place)
+        """Keep a place for all nodes, and know it. Raises GatewayError."""
+        name = f"{kind}:{key.root}"
         await self._marks.keep(self._account, f"{ROOT}:{place}", name, of=key)
         await self._marks.keep(self._account, name, place, of=key)
+        self.load(name, place)
 
     async def look_up(self, kind: str, key: ConversationKey) -> None:
         """Know a place that another node may have kept. Raises GatewayError."""

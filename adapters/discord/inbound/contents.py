@@ -8,9 +8,10 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Protocol
 
 from adapters.awaited_files import AwaitedFiles
-from adapters.dead_ends import DeadEnds, DirectMessages
+from adapters.dead_ends import DeadEnds
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import Sender
@@ -38,6 +39,14 @@ LINK = re.compile(
 )
 MOST_LINKS, LINK_SECONDS = 3, 1.0
 LINKED = UnreadPart(what="the message behind a link")
+
+
+class DirectMessages(Protocol):
+    """Sends to people in their conversation with the bot."""
+
+    async def send(self, key: ConversationKey, person: str, text: str, *, nonce: str = "") -> None:
+        """Send a text, once with a `nonce`. Raises GatewayError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

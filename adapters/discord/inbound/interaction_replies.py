@@ -130,6 +130,7 @@ class InteractionReplies:
         await self._send_later(event, "PATCH", "/messages/@original", body)
 
     async def _send_private(self, event: InteractionEvent, text: str) -> None:
+        """Send it once: "Execute Webhook" takes no nonce."""
         body = {**Message(content=clip(text, CONTENT)).body(), "flags": EPHEMERAL}
         await self._send_later(event, "POST", "", body)
 

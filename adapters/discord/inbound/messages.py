@@ -376,11 +376,13 @@ class MessageHandler:
         refused = receipt.reply == NOT_ALLOWED
         if not receipt.reply or (refused and self._was_refused_recently(parsed)):
             return
+        nonce = f"r{parsed.id}"
         if (refused or receipt.private) and parsed.guild:
-            await self._context.direct.send(message.key, message.author.id, receipt.reply)
+            author = message.author.id
+            await self._context.direct.send(message.key, author, receipt.reply, nonce=nonce)
             return
         reply = Message(content=clip(receipt.reply, CONTENT))
-        body = reply.body(nonce=f"r{parsed.id}", below=parsed.id)
+        body = reply.body(nonce=nonce, below=parsed.id)
         await self._context.rest.call("POST", f"/channels/{parsed.channel}/messages", json=body)
 
 

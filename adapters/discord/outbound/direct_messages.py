@@ -35,12 +35,12 @@ class DirectMessages:
         """The channel as a link, without its name."""
         return f"<#{key.channel}>"
 
-    async def send(self, key: ConversationKey, person: str, text: str) -> None:
-        """Send a text of ours to somebody. Raises GatewayError."""
+    async def send(self, key: ConversationKey, person: str, text: str, *, nonce: str = "") -> None:
+        """Send a text of ours, once with a `nonce`. Raises GatewayError."""
         users = user_ids([person])
         if not users or not key.workspace:
             raise CallRejected("There is no other place to reach them.")
         person_there = {"recipient_id": users[0]}
         opened = await self._rest.call("POST", "/users/@me/channels", json=person_there)
-        body = Message(content=clip(text, CONTENT)).body()
+        body = Message(content=clip(text, CONTENT)).body(nonce=nonce)
         await self._rest.call("POST", f"/channels/{opened['id']}/messages", json=body)

@@ -62,7 +62,9 @@ def events_page(
             return web.Response(status=400)
         if payload.get("type") == "url_verification":
             return web.json_response({"challenge": payload.get("challenge")})
-        if (answer := await receive(payload)) is None:
+        # A look at the certificate asks for no more: Slack, "Slash commands".
+        answer = {} if "ssl_check" in payload else await receive(payload)
+        if answer is None:
             return web.Response(status=500)
         return web.json_response(answer) if answer else web.Response()
 

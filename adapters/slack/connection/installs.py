@@ -17,15 +17,9 @@ from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError
 
 from adapters.slack.config import Config
+from adapters.slack.connection.errors import UNREACHABLE, Refused, unreachable
 from adapters.slack.connection.payload import Payload, number_at, text_at
-from adapters.slack.connection.workspace import (
-    UNREACHABLE,
-    NewClient,
-    Workspace,
-    code_of,
-    unreachable,
-    workspace_of_token,
-)
+from adapters.slack.connection.workspace import NewClient, Workspace, workspace_of_token
 from gateway.adapter import Tokens
 from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError
@@ -225,10 +219,7 @@ class Installations:
                 # The SDK's own method for this warns of what aiohttp will not have any more.
                 answer = await new_client("").api_call("oauth.v2.access", data=data)
         except SlackApiError as error:
-            why = code_of(error)
-            if why in _DEAD:
-                raise CallRejected(f"Slack did not renew the token ({why}).", gone=True) from error
-            raise CallRejected(f"Slack refused the installation ({why}).") from error
+            raise _refused(Refused.of(error)) from error
         except UNREACHABLE as error:
             raise unreachable(error) from error
         return cast("Payload", answer.data)
@@ -255,3 +246,11 @@ class Installations:
             user=text_at(answer, "bot_user_id"),
             scopes=text_at(answer, "scope"),
         )
+
+
+def _refused(refused: Refused) -> PlatformUnreachable | CallRejected:
+    if refused.not_now("") is not None:
+        return PlatformUnreachable(f"Slack did not answer oauth.v2.access ({refused.why}).")
+    if refused.code in _DEAD:
+        return CallRejected(f"Slack did not renew the token ({refused.code}).", gone=True)
+    return CallRejected(f"Slack refused the installation ({refused.code}).")

@@ -56,6 +56,13 @@ def tables_at(data: Payload, *path: str) -> list[Payload]:
     return [cast("Payload", each) for each in found if isinstance(each, _TABLES)]
 
 
+def texts_at(data: Payload, *path: str) -> tuple[str, ...]:
+    """The texts in the list at a path."""
+    value = _at(data, path)
+    found = cast("list[Any]", value) if isinstance(value, list) else []
+    return tuple(each for each in found if isinstance(each, str))
+
+
 def ts_at(data: Payload, *path: str) -> str:
     """The ts at a path, "" for what is none."""
     text = text_at(data, *path)

@@ -27,18 +27,29 @@ PayloadHandler = Callable[[Payload, Workspace], Awaitable[Answer]]
 Receive = Callable[[Payload], Awaitable[Answer]]
 """Takes a payload; the answer, an empty one for a bare acknowledgement, None for none at all."""
 
-_FAREWELLS = frozenset({"app_uninstalled", "tokens_revoked"})
-"""Events that come when the bot is in the workspace no more."""
+_OF_NO_WORKSPACE = frozenset({"app_uninstalled", "tokens_revoked", "team_access_granted"})
+"""Events that come when the bot is in the workspace no more, or to its organisation."""
 
 
 def receiver(
-    clients: SlackClients, handle: PayloadHandler, ignored: Callable[[IgnoredReason], None]
+    clients: SlackClients,
+    handle: PayloadHandler,
+    missed: Callable[[Payload, Workspace], Awaitable[None]],
+    ignored: Callable[[IgnoredReason], None],
 ) -> Receive:
-    """Hand payloads to `handle`; those of workspaces without the bot are `ignored`."""
+    """Hand payloads to `handle`; those of workspaces without the bot are `ignored`.
+
+    One whose workspace can't be asked for its token is told to `missed`, too: Slack may give it up.
+    """
 
     async def receive(body: Payload) -> Answer:
         try:
-            if (me := await _me(body, clients)) is not None:
+            try:
+                me = await _me(body, clients)
+            except GatewayError:
+                await missed(body, clients.me(_workspace_of(body)))
+                raise
+            if me is not None:
                 return await handle(body, me) or {}
         except (GatewayError, TimeoutError) as error:
             LOG.warning("not accepted, Slack delivers it again: %s", describe(error))
@@ -55,15 +66,21 @@ def receiver(
 async def _me(body: Payload, clients: SlackClients) -> Workspace | None:
     """The bot in the workspace of a payload, if it is there.
 
-    The token may be that of the workspace's organisation.
+    The token may be that of the workspace's organisation. Raises GatewayError if nobody knows.
     """
-    installed, enterprise = text_at(body, "view", "app_installed_team_id"), enterprise_of(body)
-    team = installed or team_of(body) or text_at(body, "team", "id") or enterprise
+    team = _workspace_of(body)
     try:
-        await clients.client_of(team, enterprise=enterprise)
+        await clients.client_of(team, enterprise=enterprise_of(body))
     except CallRejected as error:
-        if text_at(body, "event", "type") not in _FAREWELLS:
+        if not error.gone:
+            raise
+        if text_at(body, "event", "type") not in _OF_NO_WORKSPACE:
             LOG.warning("a payload is from a workspace without the bot: %s", error)
             return None
     me, user = clients.me(team), bot_user_of(body)
     return replace(me, user=user) if user else me
+
+
+def _workspace_of(body: Payload) -> str:
+    installed = text_at(body, "view", "app_installed_team_id")
+    return installed or team_of(body) or text_at(body, "team", "id") or enterprise_of(body)

@@ -18,10 +18,10 @@ import aiohttp
 from slack_sdk.errors import SlackApiError
 
 from adapters.slack.config import Config
+from adapters.slack.connection.errors import REVOKED, UNREACHABLE, Refused, unreachable
 from adapters.slack.connection.payload import Payload, number_at, table_at, text_at
 from adapters.slack.connection.receiver import Receive
 from adapters.slack.connection.web_api import SlackClients
-from adapters.slack.connection.workspace import REVOKED, UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
 from gateway.base.clock import Clock, sleep
 from gateway.base.proxy_connector import failure, platform_session
@@ -42,7 +42,10 @@ COUNT_SECONDS, COUNT_AGAIN = 60.0, 600.0
 """Seconds between two looks at Slack's count of connections; the second, once others were told of.
 """
 AT_ONCE = 64
-"""Envelopes that are worked on at a time; the others wait, and Slack delivers them again."""
+"""Envelopes that are worked on at a time; the others wait, and Slack delivers them again.
+
+There are not many: of a workspace's events in an hour, Slack sends 30,000.
+"""
 
 ENVELOPE = "slack envelope"
 
@@ -124,7 +127,6 @@ class _Socket:
         try:
             while (frame := await self._next(ws)) is not None:
                 if ident := text_at(frame, "envelope_id"):
-                    await self._places.acquire()
                     work = self._hand_in(ws, ident, table_at(frame, "payload"))
                     self._start(work, ENVELOPE)
         except (aiohttp.ClientError, ConnectionError) as error:
@@ -135,15 +137,16 @@ class _Socket:
     async def _hand_in(
         self, ws: aiohttp.ClientWebSocketResponse, ident: str, payload: Payload
     ) -> None:
+        """Hand in a payload once there is a place."""
+        async with self._places:
+            answer = await self._receive(payload)
         try:
-            if (answer := await self._receive(payload)) is not None:
+            if answer is not None:
                 told = {"payload": answer} if answer else {}
                 await ws.send_json({"envelope_id": ident, **told})
         except (aiohttp.ClientError, ConnectionError) as error:
             # It is stored: Slack delivers it again, and it is taken for what it is.
             LOG.info("an acknowledgement was not sent (%s)", failure(error))
-        finally:
-            self._places.release()
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = self._work.create_task(work, name=name)
@@ -296,16 +299,16 @@ async def socket_address(clients: SlackClients, config: Config) -> str:
         async with asyncio.timeout(CONNECT_SECONDS):
             answer = await clients.new_client().apps_connections_open(app_token=token)
     except SlackApiError as error:
-        why = code_of(error)
-        if why in _REFUSED:
+        refused = Refused.of(error)
+        if refused.code in _REFUSED:
             raise AuthError(
-                f"Slack refused app_token ({why}): it needs an app-level token with the scope "
-                "connections:write."
+                f"Slack refused app_token ({refused.code}): it needs an app-level token with the "
+                "scope connections:write."
             ) from error
-        if why in ("ratelimited", "rate_limited"):
-            raise RateLimited(LONGEST_WAIT / 2) from error
-        hint = ": Socket Mode has to be on" if why == "link_disabled" else ""
-        raise PlatformUnreachable(f"Slack opened no connection ({why}){hint}.") from error
+        if (limited := refused.limited) is not None:
+            raise limited from error
+        hint = ": Socket Mode has to be on" if refused.code == "link_disabled" else ""
+        raise PlatformUnreachable(f"Slack opened no connection ({refused.why}){hint}.") from error
     except UNREACHABLE as error:
         raise unreachable(error) from error
     return cast("str", answer["url"])

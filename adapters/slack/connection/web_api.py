@@ -19,14 +19,20 @@ from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
 from adapters.slack.config import Config
+from adapters.slack.connection.errors import (
+    DOWN,
+    NOT_GRANTED,
+    REVOKED,
+    UNREACHABLE,
+    Refused,
+    unreachable,
+)
 from adapters.slack.connection.installs import Installations
 from adapters.slack.connection.workspace import (
     REQUEST_SECONDS,
-    REVOKED,
-    UNREACHABLE,
     Workspace,
-    unreachable,
-    workspaces_of_token,
+    granted_workspaces,
+    workspace_of_token,
 )
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
@@ -38,7 +44,6 @@ from gateway.surface import (
     Obstacle,
     OutcomeUnknown,
     PlatformUnreachable,
-    RateLimited,
 )
 
 LOG = logging.getLogger("adapters.slack")
@@ -46,12 +51,7 @@ SDK_LOG = logging.getLogger("slack_sdk")
 """For what the SDK says itself: at level debug that is all it sends and receives."""
 
 CALL_SECONDS = 15.0
-RETRY_AFTER = 30.0
-"""Seconds to wait where Slack refuses for its rate and does not say for how long."""
 
-_RATE = frozenset({"rate_limited", "ratelimited", "message_limit_exceeded"})
-_UNSURE = frozenset({"fatal_error", "internal_error", "request_timeout"})
-_DOWN = frozenset({"service_unavailable", "team_added_to_org"})
 _OF_NO_PLACE = ("users.", "usergroups.")
 """Methods whose refusal says nothing of a place."""
 _GONE: Mapping[str, tuple[Obstacle | None, str]] = {
@@ -104,9 +104,9 @@ class SlackClients:
             client = await clients.client_of("T1")
 
     Entering it asks Slack once whose tokens the configured ones are. Raises AuthError if it takes
-    none of them, PlatformUnreachable if it can't be asked. `told` is given the time that Slack
-    tells with its answers; `check_speaking` raises NodeCutOff where nothing may be changed just
-    now. `introduce` is given the ids of each bot.
+    none of them, PlatformUnreachable or RateLimited if it can't be asked. `told` is given the time
+    that Slack tells with its answers; `check_speaking` raises NodeCutOff where nothing may be
+    changed just now. `introduce` is given the ids of each bot.
     """
 
     def __init__(
@@ -127,6 +127,8 @@ class SlackClients:
         self._workspaces: dict[str, Workspace] = {}
         self._clients: dict[str, AsyncWebClient] = {}
         self._lost: dict[str, str] = {}
+        self._orgs: dict[str, tuple[Workspace, str]] = {}
+        """Organisations by their ids, each with the token that serves its workspaces."""
 
     async def __aenter__(self) -> Self:
         timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS)
@@ -167,8 +169,8 @@ class SlackClients:
 
     @property
     def workspaces(self) -> Iterable[Workspace]:
-        """The workspaces that are known so far."""
-        return self._workspaces.values()
+        """The workspaces that are known so far, no organisations."""
+        return [each for each in self._workspaces.values() if each.id != each.enterprise]
 
     @property
     def account(self) -> str:
@@ -216,12 +218,20 @@ class SlackClients:
     def mark_lost(self, team: str, why: str) -> AuthError | CallRejected:
         """Mark a workspace's token as revoked; the error to raise.
 
-        That is an AuthError when no workspace is left and none can be added.
+        That is an AuthError when no workspace is left and none can be added. A workspace that its
+        organisation has not granted, or no more, may be granted later.
         """
+        me = self.me(team)
+        if why == NOT_GRANTED and me.shared:
+            LOG.warning("workspace %s: the organisation's token may not work there", team)
+            self._clients.pop(team, None)
+            self._workspaces.pop(team, None)
+            return CallRejected(f"The bot may not work in the workspace {team}.", gone=True)
+        self._orgs.pop(me.enterprise if me.shared else team, None)
         if team in self._clients and not self._is_lost(team):
             LOG.error("workspace %s: its token was revoked (%s)", team, why)
             self._lost[team] = self._clients[team].token or ""
-        if self._installs is None and all(map(self._is_lost, self._clients)):
+        if not (self._installs or self._orgs) and all(map(self._is_lost, self._clients)):
             return AuthError(f"Slack refused bot_token ({why}).")
         return CallRejected(f"Slack has revoked the bot's token for {team} ({why}).", gone=True)
 
@@ -247,19 +257,32 @@ class SlackClients:
         refused: AuthError | None = None
         for token in self._config.bot_tokens:
             try:
-                for workspace in await workspaces_of_token(self.new_client(token)):
-                    self.add(workspace, token)
+                await self._sign_in_with(token)
             except AuthError as error:
                 LOG.error("a token of bot_token is not used: %s", error)  # noqa: TRY400 (the text says it all)
                 refused = error
-        if refused is not None and not self._workspaces:
+        if refused is not None and not (self._workspaces or self._orgs):
             raise refused
+
+    async def _sign_in_with(self, token: str) -> None:
+        """Serve a token's workspace, or those that its organisation has granted."""
+        client = self.new_client(token)
+        own = await workspace_of_token(client)
+        if not own.shared:
+            self.add(own, token)
+            return
+        granted = await granted_workspaces(client, own)
+        self._orgs[own.enterprise] = own, token
+        for workspace in granted:
+            self.add(workspace, token)
+        if not granted:
+            LOG.warning("%s has granted the app no workspace yet", own.name or own.enterprise)
 
     def _join(self, team: str, enterprise: str) -> None:
         """Serve one more workspace of an organisation whose token is known."""
-        for each in [*self._workspaces.values()]:
-            if each.shared and each.enterprise == enterprise and team not in self._clients:
-                self.add(replace(each, id=team, name=""), self._clients[each.id].token or "")
+        if enterprise in self._orgs:
+            org, token = self._orgs[enterprise]
+            self.add(replace(org, id=team, name=""), token)
 
     async def _renew(self, team: str, enterprise: str) -> None:
         assert self._installs is not None
@@ -356,24 +379,20 @@ class Calls:
     def _refused(
         self, error: SlackApiError, team: str, method: str, *, write: bool
     ) -> GatewayError:
-        response: Any = error.response
-        data: Any = getattr(response, "data", None)
-        status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 0)
-        answer = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-        code = str(answer.get("error", ""))
-        if status == 429 or code in _RATE:  # noqa: PLR2004 (HTTP)
-            return RateLimited(_retry_after(getattr(response, "headers", None)))
-        if code in REVOKED:
-            return self._clients.mark_lost(team, code)
-        if not code and 400 <= status < 500:  # noqa: PLR2004 (HTTP)
-            return Refusal(f"http_{status}", f"Slack refused {method} (HTTP {status}).")
-        if not code or code in _UNSURE:
-            return _unanswered(method, code or f"HTTP {status}", write=write)
-        return _error_of_code(code, method, answer)
+        refused = Refused.of(error)
+        if (limited := refused.limited) is not None:
+            return limited
+        if refused.code in REVOKED:
+            return self._clients.mark_lost(team, refused.code)
+        if not refused.code and 400 <= refused.status < 500:  # noqa: PLR2004 (HTTP)
+            return Refusal(f"http_{refused.status}", f"Slack refused {method} ({refused.why}).")
+        if refused.unsure:
+            return _unanswered(method, refused.why, write=write)
+        return _error_of_code(refused.code, method, refused.answer)
 
 
 def _error_of_code(code: str, method: str, answer: Mapping[str, Any]) -> GatewayError:
-    if code in _DOWN:
+    if code in DOWN:
         return PlatformUnreachable(f"Slack is not available right now ({code}).")
     if code in _MESSAGE_GONE:
         return MessageGone(f"Slack does not let the message be changed ({code}).")
@@ -395,11 +414,6 @@ def _unanswered(method: str, why: str, *, write: bool) -> GatewayError:
     if write:
         return OutcomeUnknown(f"It is unknown whether Slack accepted {method} ({why}).")
     return PlatformUnreachable(f"Slack did not answer {method} ({why}).")
-
-
-def _retry_after(headers: Any) -> float:
-    found = str((headers or {}).get("Retry-After", ""))
-    return float(found) if found.isdecimal() else RETRY_AFTER
 
 
 def _given_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:

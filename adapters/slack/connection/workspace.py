@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias
 
-import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.config import PLATFORM
+from adapters.slack.connection.errors import REVOKED, UNREACHABLE, Refused, unreachable
 from gateway.adapter import AuthError
-from gateway.base.proxy_connector import failure
 from gateway.conversation import ConversationKey
-from gateway.surface import PlatformUnreachable
+from gateway.errors import GatewayError
 
 REQUEST_SECONDS = 20
-REVOKED = frozenset(
-    {
-        "account_inactive",
-        "app_uninstalled",
-        "invalid_auth",
-        "not_authed",
-        "org_login_required",
-        "team_access_not_granted",
-        "token_expired",
-        "token_revoked",
-    }
-)
-"""Errors of Slack after which a token is worth nothing."""
 NewClient: TypeAlias = Callable[[str], AsyncWebClient]
 """Makes a client for a token, "" for none."""
-UNREACHABLE = (aiohttp.ClientError, SlackClientError, OSError, TimeoutError)
-"""Errors of a call without an answer; a SlackApiError is an answer, and caught before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,32 +54,36 @@ class Workspace:
         return "/".join((self.account, kind, *ids))
 
 
-def code_of(error: SlackApiError) -> str:
-    """Slack's code of an error, or the status of its answer."""
-    response: Any = error.response
-    data: Any = getattr(response, "data", response)
-    found = cast("dict[str, Any]", data).get("error") if isinstance(data, dict) else None
-    status = getattr(response, "status_code", None)
-    return found if isinstance(found, str) else f"HTTP {status}" if status else "unknown"
+@contextmanager
+def _asking(method: str) -> Generator[None]:
+    """Raise the gateway's errors for a call that asks about a token."""
+    try:
+        yield
+    except SlackApiError as error:
+        raise _refused(Refused.of(error), method) from error
+    except UNREACHABLE as error:
+        raise unreachable(error) from error
 
 
-def unreachable(error: BaseException) -> PlatformUnreachable:
-    """The gateway's error for a call without an answer."""
-    return PlatformUnreachable(f"Slack could not be reached ({failure(error)}).")
+def _refused(refused: Refused, method: str) -> GatewayError:
+    if (later := refused.not_now(method)) is not None:
+        return later
+    if refused.code in REVOKED:
+        return AuthError(f"Slack refused bot_token ({refused.code}).")
+    return AuthError(
+        f"Slack refused {method} ({refused.code}): install the app again under OAuth & "
+        "Permissions, an organisation's by an administrator of it, and give its new token."
+    )
 
 
 async def workspace_of_token(client: AsyncWebClient) -> Workspace:
-    """The workspace that a client's token is for. Raises AuthError or PlatformUnreachable."""
-    try:
+    """The workspace or organisation that a client's token is for.
+
+    Raises AuthError, PlatformUnreachable or RateLimited.
+    """
+    with _asking("auth.test"):
         async with asyncio.timeout(REQUEST_SECONDS):
             answer = await client.auth_test()
-    except SlackApiError as error:
-        why = code_of(error)
-        if why in REVOKED:
-            raise AuthError(f"Slack refused bot_token ({why}).") from error
-        raise PlatformUnreachable(f"Slack did not answer auth.test ({why}).") from error
-    except UNREACHABLE as error:
-        raise unreachable(error) from error
     found = str(answer.headers.get("x-oauth-scopes", ""))
     return Workspace(
         id=str(answer.get("team_id") or answer.get("enterprise_id") or ""),
@@ -109,18 +98,13 @@ async def workspace_of_token(client: AsyncWebClient) -> Workspace:
     )
 
 
-async def workspaces_of_token(client: AsyncWebClient) -> list[Workspace]:
-    """The workspaces that a client's token is for.
+async def granted_workspaces(client: AsyncWebClient, org: Workspace) -> list[Workspace]:
+    """The workspaces in which an organisation's token may work now.
 
-    That of an organisation is for several. Raises as `workspace_of_token`.
+    Raises as `workspace_of_token`.
     """
-    own = await workspace_of_token(client)
-    if not own.shared:
-        return [own]
-    try:
+    with _asking("auth.teams.list"):
         async with asyncio.timeout(REQUEST_SECONDS):
             answer = await client.auth_teams_list(limit=1000)
             teams = [each async for page in answer for each in page.get("teams") or ()]
-    except UNREACHABLE as error:
-        raise unreachable(error) from error
-    return [replace(own, id=str(each["id"]), name=str(each["name"])) for each in teams]
+    return [replace(org, id=str(each["id"]), name=str(each["name"])) for each in teams]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,6 +14,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from adapters.awaited_files import TaskStarter
+from adapters.bounded_cache import BoundedCache
 from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, table_at, team_of, text_at, ts_at
 from adapters.slack.connection.workspace import Workspace
@@ -26,6 +26,7 @@ from adapters.slack.inbound.modals import Modals
 from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import (
+    AccessGrant,
     Acted,
     DeliveryGap,
     Draft,
@@ -39,6 +40,7 @@ from adapters.slack.inbound.parsed import (
 from adapters.slack.inbound.place_names import PlaceNames
 from adapters.slack.inbound.read_rates import MINUTE
 from adapters.slack.inbound.slash import NOT_STORED, Once, SlashCommands, not_here
+from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.client import Receipt
 from gateway.conversation import ConversationKey, InboundMessage
@@ -103,19 +105,17 @@ class Mentions:
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._accepted: OrderedDict[str, None] = OrderedDict()
+        self._accepted = BoundedCache[str, bool](REMEMBERED)
 
     @asynccontextmanager
     async def claim(self, message: str) -> AsyncGenerator[bool]:
         """Wait for its other delivery; False for an accepted mention."""
         async with self._locks.setdefault(message, asyncio.Lock()):
-            yield message not in self._accepted
+            yield not self._accepted.get(message)
 
     def note(self, message: str) -> None:
         """Note that a mention was accepted."""
-        self._accepted[message] = None
-        while len(self._accepted) > REMEMBERED:
-            self._accepted.popitem(last=False)
+        self._accepted.put(message, True)
 
 
 class InboundHandler:
@@ -174,6 +174,10 @@ class InboundHandler:
             await self._note_lost(place, at)
             raise
 
+    async def note_missed(self, body: Payload, me: Workspace) -> None:
+        """Note a payload's message, if it has any, as missed."""
+        await self._note_lost(*place_in(body, me))
+
     async def _note_lost(self, place: ConversationKey, at: float) -> None:
         """Note a failed message as missed: Slack may give it up."""
         if not at:
@@ -231,6 +235,10 @@ class InboundHandler:
                 answer = await self._act(found)
             case Uninstallation(team=team, why=why):
                 await self._calls.clients.forget(team, why)
+            case AccessGrant(teams, enterprise):
+                for team in teams:
+                    with tolerated(LOG, f"serve the workspace {team}"):
+                        await self._calls.clients.client_of(team, enterprise=enterprise)
             case DeliveryGap(team=team, since=since):
                 LOG.warning("too many events in %s: Slack drops a minute of them", team)
                 told = f"too many events in {team}: it drops some"

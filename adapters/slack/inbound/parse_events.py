@@ -8,6 +8,7 @@ from dataclasses import replace
 from adapters.slack.connection.payload import (
     Payload,
     author_id,
+    enterprise_of,
     is_direct,
     mentioned,
     mentions_others,
@@ -16,11 +17,13 @@ from adapters.slack.connection.payload import (
     tables_at,
     team_of,
     text_at,
+    texts_at,
     ts_at,
 )
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.parsed import (
+    AccessGrant,
     DeliveryGap,
     Draft,
     HomeVisit,
@@ -66,6 +69,8 @@ def parse_event(payload: Payload, me: Workspace, *, reactions: Collection[str] =
             found = _home(event, team)
         case "app_uninstalled" | "tokens_revoked":
             found = _uninstalled(payload, event, kind)
+        case "team_access_granted":
+            found = AccessGrant(texts_at(event, "team_ids"), enterprise_of(payload))
         case _:
             pass
     return found

@@ -84,6 +84,14 @@ class Uninstallation:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class AccessGrant:
+    """Workspaces in which an organisation lets the app work from now on."""
+
+    teams: tuple[str, ...]
+    enterprise: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryGap:
     """A minute, from `since`, of which Slack drops a workspace's events."""
@@ -106,6 +114,7 @@ Inbound: TypeAlias = (
     | HomeVisit
     | TitleChange
     | Uninstallation
+    | AccessGrant
     | DeliveryGap
     | IgnoredPayload
 )

@@ -107,7 +107,7 @@ class Api:
         for workspace in of_it:
             if workspace.id == named or place in workspace.channels:
                 return workspace.id
-        return of_it[0].id
+        return of_it[0].id if of_it else grant.enterprise
 
 
 def _method(call: Call) -> Method:

@@ -47,6 +47,19 @@ def uninstall(world: World, workspace: str) -> None:
             grant.uninstalled = True
 
 
+def grant_access(world: World, *workspaces: str) -> None:
+    """An organisation lets the app work in these workspaces of it.
+
+    As in https://docs.slack.dev/reference/events/team_access_granted; the app is told of an
+    organisation, but of no installation for one: https://github.com/slackapi/bolt-js/issues/1778.
+    """
+    org = world.workspaces[workspaces[0]].enterprise
+    about = {"team_id": None, "enterprise_id": org}
+    event = {"type": "team_access_granted", "team_ids": [*workspaces]}
+    told = {"is_bot": False, "is_enterprise_install": False, "user_id": None}
+    world.emit(workspaces[0], event, more={**about, "authorizations": [{**about, **told}]})
+
+
 class Consent:
     """The OAuth consent page, `/oauth/v2/authorize`.
 

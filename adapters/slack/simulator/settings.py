@@ -48,6 +48,7 @@ BOT_EVENTS = frozenset(
         "message.mpim",
         "reaction_added",
         "reaction_removed",
+        "team_access_granted",
         "tokens_revoked",
     }
 )

@@ -188,10 +188,13 @@ class World:
         self.response_urls[path] = reply
         return f"{self.base}{path}"
 
-    def emit(self, workspace: str, event: Json, *, about: Channel | None = None) -> Delivery | None:
+    def emit(
+        self, workspace: str, event: Json, *, about: Channel | None = None, more: Json | None = None
+    ) -> Delivery | None:
         """Send an event to the app if it is subscribed and allowed.
 
-        `about` is the channel that it happens in: the bot must be a member of it.
+        `about` is the channel that it happens in: the bot must be a member of it. `more` stands in
+        the payload instead of what is there for a workspace's own events.
         """
         name = str(event["type"])
         if name == "message" and about is not None:
@@ -205,7 +208,8 @@ class World:
             if minute := self.quota.unreported_minute(workspace):
                 self.deliver("events_api", self._left_out(workspace, minute))
             return None
-        return self.deliver("events_api", self._callback(workspace, event, bot, about))
+        payload = self._callback(workspace, event, bot, about) | (more or {})
+        return self.deliver("events_api", payload)
 
     def publish(self, workspace: str, event: Json, about: Channel) -> None:
         """Send an event of a channel to all apps in it."""

@@ -29,11 +29,12 @@ class TooManyRequests:
     """Too many calls.
 
     As HTTP 429 with `ratelimited`, or, `plainly`, as HTTP 200 with `rate_limited`, which the
-    message methods know too.
+    message methods know too. `bare`: as HTTP 429 that holds no JSON, by what stands before Slack.
     """
 
     retry_after: int = 30
     plainly: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,10 @@ class Faults(FaultPlan[Fault, Call]):
         match fault:
             case Refusal(error, body):
                 return _refuse(call, error, body)
+            case TooManyRequests(retry_after, bare=True):
+                call.status = HTTPStatus.TOO_MANY_REQUESTS
+                wait = {"Retry-After": str(retry_after)}
+                return web.Response(status=call.status, text="slow down", headers=wait)
             case TooManyRequests(retry_after, plainly):
                 call.status = HTTPStatus.OK if plainly else HTTPStatus.TOO_MANY_REQUESTS
                 error = "rate_limited" if plainly else "ratelimited"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adapters.slack.simulator.deliveries import Delivery
-from adapters.slack.simulator.installs import issue, revoke, uninstall
+from adapters.slack.simulator.installs import grant_access, issue, revoke, uninstall
 from adapters.slack.simulator.state import (
     Channel,
     ChannelKind,
@@ -155,6 +155,10 @@ class Stage(Directory):
     def uninstall(self, workspace: str = HOME) -> None:
         """Remove the app."""
         uninstall(self.world, workspace)
+
+    def grant_access(self, *workspaces: str) -> None:
+        """Let an organisation's app work in workspaces of it."""
+        grant_access(self.world, *workspaces)
 
     def archive(self, channel: str) -> None:
         """Archive a channel."""

@@ -21,10 +21,19 @@ SERVED = '\n[logging]\nlevel = "debug"\n\n[health]\nport = 0\n'
 TOML = [found[3] for found in BLOCK.finditer(PAGE) if found[1] == "toml"]
 
 
+_HELD: list[socket.socket] = []
+
+
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """A port that nobody else is given while this process lives.
+
+    It stays bound, and whoever listens may share it: a server sets SO_REUSEADDR, too.
+    """
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    _HELD.append(held)
+    return int(held.getsockname()[1])
 
 
 def settings(block: str, slack: SlackSimulator, port: int) -> str:

@@ -38,6 +38,7 @@ def problems(tmp_path: Path, table: str) -> str:
         ('mode = "http"\nbot_token = "xoxb-1"', "signing_secret is missing for mode"),
         ('bot_token = "xoxp-1"\napp_token = "xapp-1"', "begins with xoxb-"),
         ('bot_token = "xoxb-1"\napp_token = "xoxb-1"', "begins with xapp-"),
+        ('bot_token = "xoxb-1"\napp_token = "xapp-1, xapp-2"', "begins with xapp-"),
         (f'{TOKENS}command = "parley"', "a slash command such as '/parley'"),
         (f'{TOKENS}reactions = ["no emoji"]', "the name of an emoji"),
         (f'{TOKENS}api_url = "http://slack.example/api"', "begins with https://"),

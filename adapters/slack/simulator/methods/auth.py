@@ -11,6 +11,8 @@ from adapters.slack.simulator.state import Json
 @method("auth.test", per_minute=600)
 def test(call: Call) -> Json:
     """The identity of the token."""
+    if not call.grant.workspace:
+        return _organisation(call)
     workspace, bot = call.workspace, call.world.bot(call.workspace_id)
     body: Json = {
         "url": f"https://{workspace.domain}.slack.com/",
@@ -19,11 +21,31 @@ def test(call: Call) -> Json:
         "team_id": workspace.id,
         "user_id": bot.id,
         "bot_id": bot.bot_id,
-        "is_enterprise_install": not call.grant.workspace,
+        "is_enterprise_install": False,
     }
     if workspace.enterprise:
         body["enterprise_id"] = workspace.enterprise
     return body
+
+
+def _organisation(call: Call) -> Json:
+    """An organisation, which stands where a workspace does.
+
+    As in https://github.com/lobu-ai/lobu/pull/3047.
+    """
+    org, world = call.grant.enterprise, call.world
+    first = next((each for each in world.workspaces.values() if each.enterprise == org), None)
+    bot = world.bot(first.id) if first else None
+    return {
+        "url": "https://simulated.enterprise.slack.com/",
+        "team": "Simulated",
+        "user": bot.name if bot else "parley",
+        "team_id": org,
+        "user_id": bot.id if bot else "U0ORGBOT",
+        "bot_id": bot.bot_id if bot else "B0ORGBOT",
+        "enterprise_id": org,
+        "is_enterprise_install": True,
+    }
 
 
 @method("auth.teams.list", per_minute=20)

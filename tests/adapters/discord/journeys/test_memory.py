@@ -37,8 +37,11 @@ async def test_a_person_alone_sees_and_deletes_what_is_remembered_of_them(
         await discord.until(lambda: of_bob.response and of_bob.response.content)
         assert response_of(of_bob).content == NO_MEMORY
 
-        await alice.says(thread, "!memory")
+        said = await alice.says(thread, "!memory")
         await discord.until(lambda: "I like tea" in str(bot_texts(discord, alice.direct)))
+        [told] = discord.calls("POST", f"/channels/{alice.direct.id}/messages")
+        assert told.body["nonce"] == f"r{said.id}"  # Discord makes it once
+        assert told.body["enforce_nonce"] is True
         assert len(bot_texts(discord, thread)) == shown
 
         gone = await alice.slash(thread, "memory", what="forget all")

@@ -16,15 +16,36 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.slack.connection.oauth import States
+from adapters.slack.connection.socket_mode import socket_address
+from adapters.slack.connection.web_api import Calls, SlackClients
+from adapters.slack.inbound.parse_events import parse_event
+from adapters.slack.inbound.parsed import AccessGrant
 from adapters.slack.settings_check import check
+from adapters.slack.simulator import installs
 from adapters.slack.simulator.installs import issue
-from adapters.slack.testing import SlackSimulator
+from adapters.slack.testing import (
+    ConnectionReset,
+    MalformedAnswer,
+    Refusal,
+    ServerError,
+    SlackSimulator,
+    TooManyRequests,
+)
+from adapters.slack.testing.faults import Fault
+from gateway.adapter import AuthError
+from gateway.errors import GatewayError
 from gateway.store.tokens import TokenStore, new_key
+from gateway.surface import CallRejected, PlatformUnreachable, RateLimited
 from tests.adapters.slack.process import free_port
 from tests.adapters.slack.serving import ServedSlack, config_of, served
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.new_store import new_store
 from tests.fakes.proxy import FakeProxy
+
+NOT_NOW: list[Fault] = [
+    *(ServerError(503), ConnectionReset(), TooManyRequests(bare=True), TooManyRequests()),
+    *map(Refusal, ("internal_error", "service_unavailable", "fatal_error", "request_timeout")),
+]
 
 
 @asynccontextmanager
@@ -49,6 +70,13 @@ async def installable(
     }
     async with served(slack, folder, settings=settings, keys=keys) as run:
         yield run, f"{base}slack/install"
+
+
+@pytest.fixture
+def short_lived(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The life of tokens, which end before Slack renews the connections."""
+    monkeypatch.setattr(installs, "TOKEN_LIFE", 2000.0)
+    return 2000.0
 
 
 def fresh_keys() -> dict[str, SecretStr]:
@@ -230,6 +258,90 @@ async def test_a_token_of_an_organisation_serves_all_its_workspaces(tmp_path: Pa
             ]
 
 
+@pytest.mark.parametrize("first", ["event", "grant"])
+async def test_an_organisation_that_grants_a_workspace_later_is_served_there(
+    tmp_path: Path, first: str
+) -> None:
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        token = issue(slack.world, enterprise="E0ORG").token
+        about = await check(config_of(slack, bot_token=token), [])
+        assert about.text.startswith("no workspace yet.")
+        async with served(slack, tmp_path, settings={"bot_token": token}) as run:
+            slack.add_workspace("T0NEW", "New", enterprise="E0ORG")
+            roof = slack.add_channel("roof", workspace="T0NEW")
+            if first == "grant":
+                slack.grant_access("T0NEW")
+                await run.settled()
+            person = slack.person("ann", workspace="T0NEW")
+            asked = await person.says("roof", f"<@{slack.world.bot('T0NEW').id}> hello")
+            await run.until(lambda: slack.messages("roof", asked)[1:])
+            assert roof.team == "T0NEW"
+
+
+async def test_a_workspace_that_is_granted_is_known_before_its_first_event(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        token = issue(slack.world, enterprise="E0ORG").token
+        slack.add_workspace("T0NEW", "New", enterprise="E0ORG")
+        async with SlackClients(config_of(slack, bot_token=token)) as clients:
+            slack.add_workspace("T0TWO", "Two", enterprise="E0ORG")
+            slack.grant_access("T0TWO")
+            body = slack.deliveries[-1].payload
+            found = parse_event(body, clients.me("E0ORG"))
+            assert found == AccessGrant(("T0TWO",), "E0ORG")
+            await clients.client_of("T0TWO", enterprise="E0ORG")
+            assert [each.id for each in clients.workspaces] == ["T0NEW", "T0TWO"]
+
+
+async def test_a_workspace_that_is_not_granted_any_more_may_be_granted_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        token = issue(slack.world, enterprise="E0ORG").token
+        slack.add_workspace("T0NEW", "New", enterprise="E0ORG")
+        async with SlackClients(config_of(slack, bot_token=token)) as clients:
+            calls = Calls(clients)
+            slack.fail("users.info", Refusal("team_access_not_granted"))
+            with pytest.raises(CallRejected) as refused:
+                await calls.read("T0NEW", "users.info", user="U1")
+            assert refused.value.gone
+            assert not [*clients.workspaces]
+            await clients.client_of("T0NEW", enterprise="E0ORG")
+            slack.fail("users.info", Refusal("token_revoked"))
+            with pytest.raises(AuthError):
+                await calls.read("T0NEW", "users.info", user="U1")
+
+
+@pytest.mark.parametrize("code", ["access_denied", "missing_scope", "enterprise_is_restricted"])
+async def test_a_refused_list_of_an_organisations_workspaces_is_told_and_not_asked_for_again(
+    tmp_path: Path, code: str
+) -> None:
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        token = issue(slack.world, enterprise="E0ORG").token
+        slack.fail("auth.teams.list", Refusal(code), times=-1)
+        with pytest.raises(AuthError, match=f"auth.teams.list \\({code}\\): install the app again"):
+            async with SlackClients(config_of(slack, bot_token=token)):
+                pass
+        assert len(slack.calls("auth.teams.list")) == 1
+
+
+@pytest.mark.parametrize("fault", [*NOT_NOW, MalformedAnswer()], ids=str)
+@pytest.mark.parametrize("method", ["auth.test", "auth.teams.list", "apps.connections.open"])
+async def test_a_sign_in_that_fails_just_now_is_no_refusal_and_waits_as_slack_says(
+    tmp_path: Path, method: str, fault: Fault
+) -> None:
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        token = issue(slack.world, enterprise="E0ORG").token
+        config = config_of(slack, bot_token=token)
+        slack.fail(method, fault)
+        with pytest.raises(GatewayError) as failed:
+            async with SlackClients(config) as clients:
+                await socket_address(clients, config)
+        limited = isinstance(fault, TooManyRequests)
+        assert isinstance(failed.value, RateLimited if limited else PlatformUnreachable)
+        if isinstance(failed.value, RateLimited):
+            assert failed.value.retry_after == 30
+
+
 @pytest.mark.chaos
 async def test_tokens_are_renewed_before_they_expire_and_kept(tmp_path: Path) -> None:
     keys = fresh_keys()
@@ -252,6 +364,48 @@ async def test_tokens_are_renewed_before_they_expire_and_kept(tmp_path: Path) ->
         kept = await TokenStore(store, keys).get("slack:install:T0HOME")
         assert kept is not None
         assert newest.token in kept.get_secret_value()
+
+
+@pytest.mark.parametrize("fault", NOT_NOW[:6], ids=str)
+async def test_an_event_whose_token_can_not_be_renewed_just_now_comes_again(
+    tmp_path: Path, short_lived: float, fault: Fault
+) -> None:
+    async with (
+        SlackSimulator(rates=False, installed=False) as slack,
+        installable(slack, tmp_path, fresh_keys()) as (run, address),
+    ):
+        await install(address)
+        slack.clock.advance(short_lived)
+        slack.fail("oauth.v2.access", fault, times=-1)
+        before, renewals = len(slack.deliveries), len(slack.calls("oauth.v2.access")) + 2
+        asked = await slack.person("ann").asks("general", "hello")
+        await run.until(lambda: len(slack.calls("oauth.v2.access")) >= renewals)
+        assert not any(each.acked for each in slack.deliveries[before:])
+        slack.faults.clear()
+        slack.clock.advance(61)
+        await run.until(lambda: slack.messages("general", asked)[1:])
+        await run.settled()
+        assert await run.inbox() == ["turn"]
+
+
+async def test_an_event_that_slack_gave_up_while_no_token_could_be_renewed_is_read(
+    tmp_path: Path, short_lived: float
+) -> None:
+    async with (
+        SlackSimulator(rates=False, installed=False) as slack,
+        installable(slack, tmp_path, fresh_keys()) as (run, address),
+    ):
+        await install(address)
+        slack.clock.advance(short_lived)
+        slack.fail("oauth.v2.access", ServerError(503), times=-1)
+        slack.world.deliveries.retry_after = ()
+        asked = await slack.person("ann").asks("general", "hello")
+        await run.noted()
+        slack.clock.advance(5)
+        await run.until(lambda: all(each.lost for each in slack.deliveries if not each.acked))
+        slack.faults.clear()
+        await run.until(lambda: slack.clock.advance(1) or slack.messages("general", asked)[1:])
+        assert await run.inbox() == ["turn"]
 
 
 @pytest.mark.parametrize("how", ["uninstall", "revoke"])
