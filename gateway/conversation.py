@@ -36,8 +36,15 @@ AWAITED_SECONDS = 90.0
 QuoteKind: TypeAlias = Literal["quote", "root", "history", "forward", "card", "file", "link"]
 
 
-_PLAIN_KEY = re.compile(r"[\w.~-]*(?:/[\w.~-]*){4}", re.ASCII)
-"""A key whose parts have nothing in them that needs to be quoted."""
+_PLAIN = re.compile(r"[\w.~/-]*", re.ASCII)
+"""Parts that have nothing in them that needs to be quoted."""
+
+
+def _joined(*parts: str) -> str:
+    text = "/".join(parts)
+    if _PLAIN.fullmatch(text) and text.count("/") == len(parts) - 1:
+        return text
+    return "/".join(quote(part, safe="") for part in parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +63,7 @@ class ConversationKey:
     user: str = ""
 
     def __str__(self) -> str:
-        parts = (self.platform, self.workspace, self.channel, self.root, self.user)
-        text = "/".join(parts)
-        if _PLAIN_KEY.fullmatch(text):
-            return text
-        return "/".join(quote(part, safe="") for part in parts)
+        return _joined(self.platform, self.workspace, self.channel, self.root, self.user)
 
     @classmethod
     def parse(cls, text: str) -> ConversationKey:
@@ -91,8 +94,7 @@ class ConversationKey:
 
         `at` tells the edits of one message apart.
         """
-        where = (self.platform, self.workspace, self.channel, event, message_id, at)
-        return "/".join(quote(part, safe="") for part in where)
+        return _joined(self.platform, self.workspace, self.channel, event, message_id, at)
 
 
 def order_key(mark: str) -> str:

@@ -247,7 +247,7 @@ class LocalDispatcher:
 
     def _hold(self, request: RunRequest, now: float, ahead: int = 0) -> Hold | None:
         """The limit of groups or person that holds such a turn."""
-        for group in request.groups:
+        for group in request.groups if self.group_limits else ():
             if self._is_full(group):
                 return full_group(group[0], self.group_limits[group[0]])
         person, limits = request.person, request.limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -34,13 +34,12 @@ LATE = 50
 PREVIEW = 160
 """Characters of a thread's last message that lists show."""
 
-_COUNT = """
-    UPDATE threads SET last_seq = :last_seq, updated_at = :now,
-     preview = COALESCE(:preview, preview), state = COALESCE(:state, state),
-     owner = COALESCE(:owner, /*pg lane_holder(owner, id, key), */ owner), epoch = epoch + :claims,
-     held = CASE WHEN :claims = 0 THEN held ELSE '' END
-    WHERE id = :thread
-"""
+_CHANGES = {
+    "preview": "preview = :preview",
+    "state": "state = :state",
+    "owner": "owner = :owner, epoch = epoch + 1, held = ''",
+}
+_HOLDER = "/*pg , owner = COALESCE(lane_holder(owner, id, key), owner) */"
 
 
 def add_events(
@@ -66,18 +65,10 @@ def add_events(
     placed = [
         _placed(event, thread, after + n, connection.now) for n, event in enumerate(events, 1)
     ]
-    connection.execute(
-        _COUNT,
-        {
-            "thread": thread,
-            "last_seq": after + len(placed),
-            "now": connection.now,
-            "preview": _last_preview(events),
-            "state": state,
-            "owner": owner,
-            "claims": int(owner is not None),
-        },
-    )
+    changed = {"preview": _last_preview(events), "state": state, "owner": owner}
+    changed = {name: each for name, each in changed.items() if each is not None}
+    counted = {"thread": thread, "last_seq": after + len(placed), "now": connection.now}
+    connection.execute(_count(*changed), counted | changed)
     for begin in range(0, len(placed), TOGETHER):
         _insert(connection, thread, placed[begin : begin + TOGETHER])
     return tuple(placed)
@@ -109,6 +100,16 @@ def _last_seq(connection: Connection, thread: str) -> int:
     if last is None:
         raise LeaseLost(thread)
     return last
+
+
+@cache
+def _count(*names: str) -> str:
+    """Change these columns alone: indexes of unchanged ones would be written, too."""
+    changes = ", ".join(
+        ["last_seq = :last_seq", "updated_at = :now", *(_CHANGES[name] for name in names)]
+    )
+    holder = "" if "owner" in names else _HOLDER
+    return f"UPDATE threads SET {changes} {holder} WHERE id = :thread"
 
 
 def _insert(connection: Connection, thread: str, events: Sequence[SessionEvent]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
 
 from gateway.base.calendar import Scope
 from gateway.store.connection import Connection, Row
@@ -11,6 +10,7 @@ from gateway.store.operations import reads
 from gateway.store.records import NOTHING_USED, ModelUse, UsageTotals
 from gateway.store.turn_records import Lease
 from gateway.store.units.rows import first
+from gateway.store.value_rows import Table
 
 DAY = 86400
 
@@ -36,6 +36,7 @@ _SUMMED = """
      estimated = usage.estimated + excluded.estimated,
      cost = usage.cost + excluded.cost
 """
+_USES = Table("usage", ModelUse)
 _ADD = f"""
     INSERT INTO usage (thread, turn, model, person, team, workspace, prompt_tokens,
      completion_tokens, estimated, cost, at, turns)
@@ -51,7 +52,7 @@ def add(connection: Connection, lease: Lease, uses: Collection[ModelUse], at: fl
     """Add to what the lease's turn has used."""
     for use in uses:
         where = {"thread": lease.thread, "turn": lease.turn, "at": at}
-        connection.execute(_ADD, {**asdict(use), **where})
+        connection.execute(_ADD, {**_USES.row(use), **where})
 
 
 def count_anew(connection: Connection, thread: str, turn: str, retry: int) -> None:
