@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         setting_error,
         setting_errors,
         shorthand,
+        shorthand_of,
         tag_by,
         tag_of,
     )
@@ -105,6 +106,7 @@ __all__ = [
     "setting_error",
     "setting_errors",
     "shorthand",
+    "shorthand_of",
     "tables_in",
     "tag_by",
     "tag_of",
@@ -168,6 +170,7 @@ if not TYPE_CHECKING:
                 "setting_error",
                 "setting_errors",
                 "shorthand",
+                "shorthand_of",
                 "tag_by",
                 "tag_of",
             ),

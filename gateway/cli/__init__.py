@@ -20,6 +20,7 @@ from gateway.cli.people import pair
 from gateway.cli.platforms import PlatformsGroup
 from gateway.cli.plugins import plugins
 from gateway.cli.run import run
+from gateway.cli.schema import schema
 from gateway.cli.secrets import secrets
 from gateway.cli.serve import reload, serve, status
 from gateway.cli.service import install_service
@@ -54,6 +55,7 @@ __all__ = ["main"]
         pair,
         secrets,
         plugins,
+        schema,
         simulate,
         migrate,
         completion,

@@ -19,7 +19,6 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
-from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 # What is shown of a wrong reference to a secret: nothing that may be the secret itself.
@@ -86,15 +85,16 @@ class Section(BaseModel):
     def settings(cls) -> list[str]:
         """Every key the table may have."""
         references = [f"{name}_{kind}" for name in cls.secrets() for kind in ("env", "file")]
-        names = [each for name, field in cls.model_fields.items() for each in _names(name, field)]
+        names = [each for name in cls.model_fields for each in cls.names_of(name)]
         return [*names, *references]
 
-
-def _names(name: str, field: FieldInfo) -> list[str]:
-    """The names under which a table may have a field."""
-    if isinstance(field.validation_alias, AliasChoices):
-        return [each for each in field.validation_alias.choices if isinstance(each, str)]
-    return [field.alias or name]
+    @classmethod
+    def names_of(cls, name: str) -> list[str]:
+        """The names under which the table may have a field."""
+        field = cls.model_fields[name]
+        if isinstance(field.validation_alias, AliasChoices):
+            return [each for each in field.validation_alias.choices if isinstance(each, str)]
+        return [field.alias or name]
 
 
 def config_folder(info: ValidationInfo) -> Path:
@@ -123,7 +123,13 @@ def shorthand(field: str) -> BeforeValidator:
     def expand(value: object) -> object:
         return {field: value} if isinstance(value, str) else value
 
+    vars(expand)["shorthand"] = field
     return BeforeValidator(expand)
+
+
+def shorthand_of(function: object) -> str:
+    """The field that a shorthand's function stands for; "" for another one."""
+    return getattr(function, "shorthand", "")
 
 
 def tag_of(key: str, default: str = "") -> Callable[[Any], str | None]:
