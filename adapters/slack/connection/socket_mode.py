@@ -84,14 +84,18 @@ class _Socket:
         try:
             if working := [each for each in self._tasks if each.get_name() == ENVELOPE]:
                 await asyncio.wait(working, timeout=CLOSE_SECONDS)
-            with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
-                async with asyncio.timeout(CLOSE_SECONDS):
-                    if self._ws is not None:
-                        await self._ws.close()
+            await self._close()
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._close()  # at once, where the first try was broken off: nobody reads now
+
+    async def _close(self) -> None:
+        with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                if self._ws is not None:
+                    await self._ws.close()
 
     async def _next(self, ws: aiohttp.ClientWebSocketResponse) -> Payload | None:
         """The next frame; None once the connection is over."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shlex
@@ -21,9 +22,6 @@ SERVED = '\n[logging]\nlevel = "debug"\n\n[health]\nport = 0\n'
 TOML = [found[3] for found in BLOCK.finditer(PAGE) if found[1] == "toml"]
 
 
-_HELD: list[socket.socket] = []
-
-
 def free_port() -> int:
     """A port that nobody else is given while this process lives.
 
@@ -32,7 +30,7 @@ def free_port() -> int:
     held = socket.socket()
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     held.bind(("127.0.0.1", 0))
-    _HELD.append(held)
+    atexit.register(held.close)
     return int(held.getsockname()[1])
 
 

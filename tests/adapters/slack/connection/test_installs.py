@@ -16,7 +16,6 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.slack.connection.oauth import States
-from adapters.slack.connection.socket_mode import socket_address
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.inbound.parse_events import parse_event
 from adapters.slack.inbound.parsed import AccessGrant
@@ -24,28 +23,20 @@ from adapters.slack.settings_check import check
 from adapters.slack.simulator import installs
 from adapters.slack.simulator.installs import issue
 from adapters.slack.testing import (
-    ConnectionReset,
-    MalformedAnswer,
     Refusal,
     ServerError,
     SlackSimulator,
-    TooManyRequests,
 )
 from adapters.slack.testing.faults import Fault
 from gateway.adapter import AuthError
-from gateway.errors import GatewayError
 from gateway.store.tokens import TokenStore, new_key
-from gateway.surface import CallRejected, PlatformUnreachable, RateLimited
+from gateway.surface import CallRejected
+from tests.adapters.slack.connection.test_errors import NOT_NOW
 from tests.adapters.slack.process import free_port
 from tests.adapters.slack.serving import ServedSlack, config_of, served
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.new_store import new_store
 from tests.fakes.proxy import FakeProxy
-
-NOT_NOW: list[Fault] = [
-    *(ServerError(503), ConnectionReset(), TooManyRequests(bare=True), TooManyRequests()),
-    *map(Refusal, ("internal_error", "service_unavailable", "fatal_error", "request_timeout")),
-]
 
 
 @asynccontextmanager
@@ -309,37 +300,6 @@ async def test_a_workspace_that_is_not_granted_any_more_may_be_granted_again(
             slack.fail("users.info", Refusal("token_revoked"))
             with pytest.raises(AuthError):
                 await calls.read("T0NEW", "users.info", user="U1")
-
-
-@pytest.mark.parametrize("code", ["access_denied", "missing_scope", "enterprise_is_restricted"])
-async def test_a_refused_list_of_an_organisations_workspaces_is_told_and_not_asked_for_again(
-    tmp_path: Path, code: str
-) -> None:
-    async with SlackSimulator(rates=False, installed=False) as slack:
-        token = issue(slack.world, enterprise="E0ORG").token
-        slack.fail("auth.teams.list", Refusal(code), times=-1)
-        with pytest.raises(AuthError, match=f"auth.teams.list \\({code}\\): install the app again"):
-            async with SlackClients(config_of(slack, bot_token=token)):
-                pass
-        assert len(slack.calls("auth.teams.list")) == 1
-
-
-@pytest.mark.parametrize("fault", [*NOT_NOW, MalformedAnswer()], ids=str)
-@pytest.mark.parametrize("method", ["auth.test", "auth.teams.list", "apps.connections.open"])
-async def test_a_sign_in_that_fails_just_now_is_no_refusal_and_waits_as_slack_says(
-    tmp_path: Path, method: str, fault: Fault
-) -> None:
-    async with SlackSimulator(rates=False, installed=False) as slack:
-        token = issue(slack.world, enterprise="E0ORG").token
-        config = config_of(slack, bot_token=token)
-        slack.fail(method, fault)
-        with pytest.raises(GatewayError) as failed:
-            async with SlackClients(config) as clients:
-                await socket_address(clients, config)
-        limited = isinstance(fault, TooManyRequests)
-        assert isinstance(failed.value, RateLimited if limited else PlatformUnreachable)
-        if isinstance(failed.value, RateLimited):
-            assert failed.value.retry_after == 30
 
 
 @pytest.mark.chaos

@@ -128,6 +128,26 @@ async def test_half_open_sockets_are_replaced_and_the_platform_is_shown_as_it_is
             await run.until(lambda: slack.messages("general", asked)[1:])
 
 
+class Ending(logging.Handler):
+    """Ends whoever has just opened a connection."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        task = asyncio.current_task()
+        if record.getMessage().endswith("is open") and task is not None:
+            task.cancel()
+
+
+async def test_a_connection_whose_keeper_ends_as_it_closes_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, sockets.LOG.name)
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        old = slack.sockets.live[0]
+        monkeypatch.setattr(sockets.LOG, "handlers", [Ending()])
+        slack.sockets.disconnect("refresh_requested", old)
+        await run.until(lambda: not old.open)
+
+
 async def test_a_deaf_connection_is_replaced_in_less_than_twenty_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
