@@ -30,6 +30,7 @@ from gateway.surface import (
     Speech,
     TextSurface,
     Use,
+    offers,
 )
 
 WHOLE = 1000
@@ -237,7 +238,7 @@ def _card(
 ) -> list[DesiredMessage]:
     if item.request is None:  # it never stood there
         return []
-    if item.outcome and 0 in rows and not isinstance(surface, EditSurface):
+    if item.outcome and 0 in rows and not offers(surface, EditSurface):
         by = f" ({item.by})" if item.by else ""
         return [DesiredMessage(n=1, content=Line(text=surface.neutral(f"{item.outcome}{by}")))]
     card = Card(
@@ -298,7 +299,7 @@ def _speech(
 
 def _rooms(item: SpeechItem, surface: TextSurface, text: str) -> tuple[int, int]:
     """Characters of the text in its first message, and in others."""
-    if not isinstance(surface, RoomSurface):
+    if not offers(surface, RoomSurface):
         return surface.limits.message, surface.limits.message
     around = Speech(
         agent=item.agent,

@@ -24,6 +24,7 @@ from gateway.surface import (
     Speech,
     TextSurface,
     Use,
+    offers,
 )
 
 GENERATIONS = 2
@@ -79,7 +80,7 @@ class PostedMessages:
         self._surface = surface
         self._doubtful = doubtful
         self._place = place
-        self._edits = isinstance(surface, EditSurface)
+        self._edits = offers(surface, EditSurface)
         self._rows: dict[str, dict[int, OutboxRow]] = {}
         self._texts: dict[str, str] = {}
         self._held: dict[str, tuple[float, float]] = {}
@@ -211,7 +212,7 @@ class PostedMessages:
 
     def _begins(self, item: Item, content: Content) -> bool:
         surface = self._surface
-        if not isinstance(surface, OpeningSurface) or not isinstance(content, Speech):
+        if not offers(surface, OpeningSurface) or not isinstance(content, Speech):
             return True
         now = self._clock.time()
         scarce = surface.short_of_edits(self._place)

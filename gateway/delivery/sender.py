@@ -38,6 +38,7 @@ from gateway.surface import (
     RemovalSurface,
     RenderingSurface,
     TextSurface,
+    offers,
 )
 
 LOG = logging.getLogger("gateway.delivery")
@@ -155,7 +156,7 @@ class Sender:
         return SendSuccess(replace(row, status="delivered", message=message, reason=""))
 
     async def _find(self, place: Place, row: OutboxRow, *, speech: bool) -> str | None:
-        if not isinstance(self._surface, LookupSurface):
+        if not offers(self._surface, LookupSurface):
             raise OutcomeUnknown
         since = row.first_at - LOOK_BACK
         return await _bounded(self._surface.find(place, row.key, since, speech=speech))
@@ -193,7 +194,7 @@ class Sender:
 
     def _rendered(self, sent: Part) -> object:
         surface = self._surface
-        return surface.rendered(sent) if isinstance(surface, RenderingSurface) else None
+        return surface.rendered(sent) if offers(surface, RenderingSurface) else None
 
     def _note_shown(self, sent: Part, part: DesiredMessage) -> None:
         if not part.lasting and (looks := self._rendered(sent)) is not None:
@@ -201,11 +202,11 @@ class Sender:
 
     async def _edit(self, place: Place, row: OutboxRow, sent: Part, *, left_over: bool) -> None:
         """Edit the message, or remove what is left over."""
-        if left_over and isinstance(self._surface, RemovalSurface):
+        if left_over and offers(self._surface, RemovalSurface):
             with suppress(MessageGone):
                 await self._surface.remove(place, row.message)
             return
-        assert isinstance(self._surface, EditSurface)
+        assert offers(self._surface, EditSurface)
         await self._surface.edit(place, row.message, sent)
 
     async def _pending(self, row: OutboxRow, reason: str) -> OutboxRow:
@@ -292,7 +293,7 @@ class BusyIndicator:
     """Indicator of a thread's work, always taken back. Raises AuthError."""
 
     def __init__(self, surface: TextSurface, clock: Clock) -> None:
-        self._surface = surface if isinstance(surface, BusySurface) else None
+        self._surface = surface if offers(surface, BusySurface) else None
         self._clock = clock
         self._place: Place | None = None
         self._shown: BusyState | None = None

@@ -66,6 +66,7 @@ from gateway.surface import (
     Speech,
     TextSurface,
     Use,
+    offers,
 )
 
 LOG = logging.getLogger("gateway.delivery")
@@ -203,7 +204,7 @@ class Writer:
 
     async def _show_title(self) -> None:
         picture = self._view.picture
-        if picture.title in ("", self._renamed) or not isinstance(self._surface, RenameSurface):
+        if picture.title in ("", self._renamed) or not offers(self._surface, RenameSurface):
             return
         self._renamed = picture.title
         await self._keep()
@@ -324,7 +325,7 @@ class Writer:
         """Wait for the surface; False if something more urgent has come up."""
         if step.row is not None and self._sender.shows(step.row, step.part):
             return True  # no call is made
-        if not isinstance(self._surface, PacedSurface):
+        if not offers(self._surface, PacedSurface):
             if step.can_wait:
                 return not await comes_first(self._urgent.wait(), sleep(self._clock, PACE))
             return True
@@ -451,7 +452,7 @@ class Writer:
 
     def _limit(self, step: Step) -> str:
         surface = self._surface
-        return surface.limit(step.use) if isinstance(surface, PacedSurface) else "calls"
+        return surface.limit(step.use) if offers(surface, PacedSurface) else "calls"
 
     def _note_wait(self, limit: str) -> None:
         self._host.note_wait(self._home.thread, self._surface.platform, limit)
@@ -471,7 +472,7 @@ class Writer:
 
     async def _tell_asker(self, asker: str, obstacle: Obstacle | None) -> None:
         """Tell whoever waits for an answer that none can come."""
-        if obstacle and asker.startswith(self._people) and isinstance(self._surface, DirectSurface):
+        if obstacle and asker.startswith(self._people) and offers(self._surface, DirectSurface):
             await self._surface.tell_asker(self._place(None, asker), obstacle)
 
     async def _give_up(self, why: str) -> None:
