@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Generator
+from contextlib import contextmanager
 from time import monotonic
 
 from gateway.errors import GatewayError
@@ -30,12 +32,29 @@ class Silence:
         """A model has said something."""
         self._heard = monotonic()
 
-    async def watch(self) -> None:
-        """Tell of silences, and of their ends, until cancelled."""
+    @contextmanager
+    def watched(self, name: str) -> Generator[None]:
+        """Tell of silences, and of their ends, during the context.
+
+        Most turns are over before the first look, and need no task.
+        """
+        begun = list[asyncio.Task[None]]()
+        loop = asyncio.get_running_loop()
+        first = loop.call_later(
+            LOOK, lambda: begun.append(loop.create_task(self._watch(), name=name))
+        )
+        try:
+            yield
+        finally:
+            first.cancel()
+            for task in begun:
+                task.cancel()
+
+    async def _watch(self) -> None:
         try:
             while True:
-                await asyncio.sleep(LOOK)
                 await self._look()
+                await asyncio.sleep(LOOK)
         except GatewayError as error:  # the turn's own next write meets it, too
             LOG.debug("a model's silence is told no more: %s", error)
 

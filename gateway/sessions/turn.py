@@ -186,12 +186,10 @@ class Turn:
             self._mapper.said = live.said
             self._files, self._acts = self._files_of(live), live.acts
             timer = self._timer()
-            watching = asyncio.get_running_loop().create_task(
-                self._silence.watch(), name=f"turn {self.id} waits for a model"
-            )
             try:
                 # Code that wants to run is a tool call like any other: it is not approved twice.
                 with (
+                    self._silence.watched(f"turn {self.id} waits for a model"),
                     remembering(self._memory),
                     thinking_aloud(self.thinks_aloud),
                     run_hooks(
@@ -208,7 +206,6 @@ class Turn:
             finally:
                 if timer is not None:
                     timer.cancel()
-                watching.cancel()
         except asyncio.CancelledError:
             if live is None or not self._token.is_cancelled() or is_being_cancelled():
                 await self._end_cut_short()
