@@ -12,6 +12,7 @@ from gateway.cli.audit import audit
 from gateway.cli.chat import chat
 from gateway.cli.check import check, init
 from gateway.cli.completion import completion
+from gateway.cli.doctor import doctor
 from gateway.cli.group import global_parameters
 from gateway.cli.log import log
 from gateway.cli.migrate import migrate
@@ -40,6 +41,7 @@ __all__ = ["main"]
         serve,
         run,
         check,
+        doctor,
         init,
         sessions,
         teams,

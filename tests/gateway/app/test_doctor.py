@@ -1,0 +1,81 @@
+"""`parley doctor`: parts that are well, and advice for others."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.app.doctor import clashes, clock
+from gateway.base.exit_codes import ExitCode
+from gateway.cli import main
+from tests.gateway.app.test_plugins import brings
+
+pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+CONFIG = """
+store = {{ folder = "{store}" }}
+[models.m]
+provider = "demo"
+[teams.t]
+type = "round_robin"
+max_turns = 1
+agents.a = {{}}
+"""
+
+
+def examined(config: Path) -> tuple[int, dict[str, str]]:
+    result = CliRunner().invoke(main, ["doctor", "--config", str(config)])
+    lines = (each.split(maxsplit=3) for each in result.stdout.splitlines() if each[0] != " ")
+    return result.exit_code, {name: f"{good} {text}" for _, name, good, text in lines}
+
+
+def write_config(folder: Path, text: str = CONFIG, store: str = "store") -> Path:
+    path = folder / "config.toml"
+    path.write_text(text.format(store=store))
+    return path
+
+
+def test_a_sound_installation_is_told_part_by_part(tmp_path: Path):
+    code, found = examined(write_config(tmp_path))
+    assert code == ExitCode.DONE
+    assert [*found] == ["python", "extras", "sqlite", "clock", "config", "store"]
+    assert "mcp" in found["extras"]
+    assert found["config"] == f"ok {tmp_path / 'config.toml'}"
+    assert found["store"] == f"ok {tmp_path / 'store'}"
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_plugin_a_store_and_a_config_that_fail_are_told(tmp_path: Path):
+    brings(tmp_path, module="1 / 0")
+    (tmp_path / "file").write_text("")
+    code, found = examined(write_config(tmp_path, store="file/store"))
+    assert code == ExitCode.FAILED
+    assert found["parrot"].startswith("FAILED parley-birds 1.0: ")
+    assert found["store.folder"].startswith("FAILED the store ")
+    code, found = examined(write_config(tmp_path, "unheard_of = 1"))
+    assert code == ExitCode.FAILED
+    assert found["config"].endswith("one mistake; `parley check` lists them")
+
+
+@pytest.mark.parametrize(
+    ("owners", "told"),
+    [
+        ({"adapters": ["parley-gateway"]}, []),
+        ({"adapters": ["adapters", "parley-gateway"]}, ["adapters"]),
+        ({"adapters": ["parley-gateway"], "teams": ["teams", "more"]}, ["teams"]),
+        ({"gateway": ["gateway"]}, ["gateway"]),
+        ({"other": ["other"]}, []),
+        ({}, []),
+    ],
+)
+def test_packages_among_parleys_own_are_named(owners: dict[str, list[str]], told: list[str]):
+    found = list(clashes(owners, "parley-gateway"))
+    assert [each.name for each in found] == told
+    for each in found:
+        assert "pip uninstall" in each.text
+        assert not each.good
+
+
+@pytest.mark.parametrize(("ahead", "good"), [(-10 * 86_400, False), (-60, True), (0, True)])
+def test_a_clock_before_the_installation_is_wrong(ahead: float, good: bool):
+    assert clock(1_700_000_000 + ahead, 1_700_000_000).good == good
