@@ -318,7 +318,7 @@ async def test_a_turn_makes_the_same_statements_after_200_messages_as_after_10(t
         store = client.store
         assert isinstance(store, SqliteStore)
         tasks: set[asyncio.Task[Any]] = set()
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         for number in range(1, 101):
             statements: list[str] = []
             if number in (5, 100):
@@ -350,7 +350,7 @@ async def test_no_statement_of_a_turn_reads_a_whole_table(tmp_path: Path):
     async with opened(tmp_path, lambda: solo(model(SAYING, SAYING))) as client:
         store = client.store
         assert isinstance(store, SqliteStore)
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, SAYING)
         await store.write(traced(statements.append))
         await turn(client, thread, SAYING)

@@ -187,7 +187,7 @@ class Person:
         receipt = await self._gateway.accept(message(0, self._number))
         seen = {"accepted": time.perf_counter() - start}
         if self._number == 1:
-            events = self._gateway.events(receipt.thread)
+            events = self._gateway.client.events(receipt.thread)
             self._events = await self._stack.enter_async_context(aclosing(events))
         while "turn_finished" not in seen:
             event = await anext(self._events)
@@ -329,7 +329,7 @@ async def figures(messages: int) -> Figures:
         async with Gateway(store, OneTeam(lambda: solo(DoNothing()))) as gateway:
             for _ in range(20):
                 start = time.perf_counter()
-                status = await gateway.status()
+                status = await gateway.client.status()
                 seen = time.perf_counter()
                 metrics_page(gateway.vitals, status, store.folder, None)
                 samples.setdefault("status", []).append(seen - start)
@@ -337,7 +337,7 @@ async def figures(messages: int) -> Figures:
             for what, words in SEARCHES.items():
                 for _ in range(20):
                     start = time.perf_counter()
-                    await gateway.threads(search=words)
+                    await gateway.client.threads(search=words)
                     samples.setdefault(f"search, {what},", []).append(time.perf_counter() - start)
     return samples
 

@@ -69,7 +69,7 @@ async def paced(seconds: float) -> Figures:
     sent: dict[int, float] = {}
 
     async def watch(gateway: Gateway, number: int, thread: str) -> None:
-        async with aclosing(gateway.events(thread)) as events:
+        async with aclosing(gateway.client.events(thread)) as events:
             async for event in events:
                 if event.kind in figures and number in sent:
                     figures[event.kind].append(time.perf_counter() - sent[number])

@@ -21,7 +21,6 @@ from adapters.terminal.settings import Settings
 
 if TYPE_CHECKING:
     from gateway.client import Client
-    from gateway.gateway import Gateway
 
 RATE = 200
 CHARACTERS = 20_000
@@ -91,10 +90,10 @@ async def main(folder: Path, scene: str) -> None:
         teams = OneTeam(lambda: solo(paced, stream=scene != "long"))
         async with Gateway(SqliteStore(folder / "store"), teams) as gateway:
             if scene == "long":
-                await fill(gateway)
+                await fill(gateway.client)
             watching = asyncio.get_running_loop().create_task(watch.run())
             try:
-                yield gateway
+                yield gateway.client
             finally:
                 watching.cancel()
 
@@ -105,7 +104,7 @@ async def main(folder: Path, scene: str) -> None:
     (folder / "measured.json").write_text(watch.report())
 
 
-async def fill(client: Gateway) -> None:
+async def fill(client: Client) -> None:
     """Make a thread that has a history."""
     thread = (await client.create_thread()).id
     for number in range(EXCHANGES):

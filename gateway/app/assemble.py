@@ -259,7 +259,8 @@ async def any_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
     """The operator's client of the store's owner: another process or this one."""
     async with AsyncExitStack() as stack:
         try:
-            client: Client = await stack.enter_async_context(own_gateway(loaded, store))
+            owned = await stack.enter_async_context(own_gateway(loaded, store))
+            client: Client = owned.client
         except StoreInUse as error:
             try:
                 client = await SocketClient.connect(store.folder)
@@ -320,8 +321,8 @@ async def _task_gateway(loaded: LoadedConfig, *, kept: bool) -> AsyncGenerator[C
             _check_config(client, loaded)
             yield client
     else:
-        async with temporary_store() as store, own_gateway(loaded, store) as client:
-            yield client
+        async with temporary_store() as store, own_gateway(loaded, store) as gateway:
+            yield gateway.client
 
 
 def _check_config(client: Client, loaded: LoadedConfig) -> None:

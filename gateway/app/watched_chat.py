@@ -36,11 +36,12 @@ async def watched_gateway(
     """
     async with AsyncExitStack() as stack:
         try:
-            client: Client = await stack.enter_async_context(_own(loaded, store, tell, allow))
+            owned = await stack.enter_async_context(_own(loaded, store, tell, allow))
+            client: Client = owned.client
         except StoreInUse:
             owner = client = await SocketClient.connect(store.folder)
-            text = OWNER_WATCHES if owner.owner_watches else OWNER_DOES_NOT
-            tell(text.format(pid=owner.owner()), "info" if owner.owner_watches else "warning")
+            text = OWNER_WATCHES if owner.watches else OWNER_DOES_NOT
+            tell(text.format(pid=owner.owner()), "info" if owner.watches else "warning")
         yield client
 
 

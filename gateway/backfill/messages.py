@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Generic, Protocol
 
 from gateway.adapter import AdapterHost
+from gateway.base.clock import ClockTrust
 from gateway.base.describe import describe
 from gateway.base.metrics import Metrics
 from gateway.client import Receipt
@@ -16,7 +17,10 @@ from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError
 from gateway.history import Found, Page, PlatformHistory, Said
 from gateway.missed import MissedOutcome, MissedVerdict, OpenGap, outcome_of
+from gateway.store.decisions import MUTE, UNMUTE
 from gateway.store.protocols import SessionStore
+from gateway.store.units import inbox
+from gateway.store.units import losses as loss_units
 from gateway.values import value
 
 LOG = logging.getLogger("gateway")
@@ -38,8 +42,8 @@ class BackfillHost(AdapterHost, Protocol):
         ...
 
     @property
-    def dates_hold(self) -> bool:
-        """True unless the clock is doubted."""
+    def trust(self) -> ClockTrust:
+        """Trust in the clock."""
         ...
 
     @property
@@ -47,17 +51,19 @@ class BackfillHost(AdapterHost, Protocol):
         """True while other nodes serve the same store."""
         ...
 
-    async def may_be_answered(self, at: float) -> bool:
-        """True if an unknown message of this time may have been answered."""
-        ...
-
-    async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
-        """True if an unmuted conversation was muted at this place."""
-        ...
-
     async def accept_missed(self, messages: Sequence[InboundMessage]) -> Sequence[Receipt]:
         """Take messages that were written while Parley was away, all or none."""
         ...
+
+
+async def may_be_answered(store: SessionStore, trust: ClockTrust, at: float) -> bool:
+    """True if an unknown message of this time may have been answered.
+
+    That is so for all that was written before a backup took the store's place, or before commits
+    were found missing: of the newest messages the store then knows nothing.
+    """
+    losses = await store.run(loss_units.losses)
+    return at <= trust.began() and any(at <= loss.until for loss in losses)
 
 
 @value
@@ -133,10 +139,21 @@ class MissedMessages(Generic[Said]):
         thread = await host.conversations.thread_at(message.key)
         if thread is not None and not thread.is_for_team(mentioned=message.mentioned):
             return False
-        if not message.mentioned and await host.was_muted(message.key, message.order_key):
+        if not message.mentioned and await self._was_muted(message):
             return False
         limit = await host.conversations.history_limit(message.key)
         return limit.allows(message.order_key, found.at)
+
+    async def _was_muted(self, message: InboundMessage) -> bool:
+        """True if its place was muted then, and answers again since."""
+        host = self._host
+        thread = await host.conversations.thread_at(message.key)
+        if thread is None or thread.muted:
+            return False
+        last = await host.store.run(
+            inbox.last_command, thread.id, message.order_key, (MUTE, UNMUTE)
+        )
+        return last == MUTE
 
     async def _verdict(self, gap: OpenGap, at: float) -> MissedVerdict:
         """The fate of an unknown message, by its age at the return.
@@ -149,11 +166,15 @@ class MissedMessages(Generic[Said]):
         back = now if self.back is None or at > self.back else self.back
         match verdict := gap.verdict(at, self._host.limits.missed, back=back):
             case "answer":
-                return "offer" if await self._host.may_be_answered(at) else verdict
+                return (
+                    "offer"
+                    if await may_be_answered(self._host.store, self._host.trust, at)
+                    else verdict
+                )
             case "offer":
                 return verdict
             case "too_old":
-                return verdict if self._host.dates_hold else "offer"
+                return verdict if self._host.trust.holds() else "offer"
 
     async def hand_in(
         self, missed: Sequence[Missed[Said]], *, asked: float = 0.0

@@ -92,7 +92,7 @@ def _is_address(name: str) -> bool:
 
 def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:
     async def healthz(_: web.BaseRequest) -> web.Response:
-        troubles = await gateway.troubles()
+        troubles = await gateway.client.troubles()
         body: dict[str, Any] = {
             "status": "degraded" if troubles else "ok",
             "uptime_seconds": round(gateway.vitals.uptime),
@@ -110,7 +110,8 @@ def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:
         return web.json_response(body, status=200 if ready else 503)
 
     async def metrics(_: web.BaseRequest) -> web.Response:
-        page = metrics_page(gateway.vitals, await gateway.status(), gateway.store.folder, log)
+        status = await gateway.client.status()
+        page = metrics_page(gateway.vitals, status, gateway.store.folder, log)
         return web.Response(body=page, headers={"Content-Type": METRICS_TYPE})
 
     return {"/healthz": Page(healthz), "/readyz": Page(readyz), "/metrics": Page(metrics)}

@@ -1,37 +1,36 @@
-"""Operations of the control socket, shared by server and client.
+"""Operations of the control socket: the methods of `Operator` and `Process`.
 
-A row names a method of `Operator` or `Process`, which says what it takes and gives, and how values
-that are not JSON by themselves are written as JSON. `calls.py` checks what a caller gives.
-`events`, which goes on, and `hello` are in no row.
+A method's signature says all of it: what it takes and gives is written as JSON by its types, and
+what a caller gives is checked against them. `events`, which goes on, and `hello` are apart.
 """
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from functools import wraps
-from inspect import signature
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from inspect import Parameter, iscoroutinefunction, signature
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
-from gateway.base.metrics import BackupFigures, Owed
-from gateway.client import Choice, Client, Receipt, SentFile, ThreadInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, create_model
+
+from gateway.client import Client
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
-from gateway.missed import MissedCounts
-from gateway.runtime.status import PlatformStatus, Status
-from gateway.store.nodes import Node, NodeRow
-from gateway.store.records import Counts, MetTool, PairedPerson, PoolFigures
-from gateway.values import value
+from gateway.runtime.status import Status
+from gateway.store.records import MetTool, PairedPerson
 
-M = TypeVar("M", bound=Callable[..., Coroutine[Any, Any, Any]])
+T = TypeVar("T", bound=type)
 
+LARGEST_NUMBER = 2**63 - 1
+"""The largest number that a store's column holds."""
 
 RENAMED_ERRORS: Mapping[type[GatewayError], str] = {
     AccessDenied: "Refused",
     GatewayClosed: "Closing",
 }
 """Errors whose name on the socket is not that of their class."""
+
+STRICT = ConfigDict(strict=True, extra="forbid", val_json_bytes="base64", ser_json_bytes="base64")
 
 
 class Operator(Client, Protocol):
@@ -107,137 +106,72 @@ class Caller(Protocol):
         ...
 
 
-@value
-class JsonCodec:
-    """Conversion of a type to JSON and back."""
-
-    dump: Callable[[Any], Any]
-    load: Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Operation:
     """A method, with the JSON form of its parameters and result."""
 
-    name: str
-    method: Callable[..., Any]
-    result: JsonCodec
-    params: Mapping[str, Callable[[Any], Any]]
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.name = method.__name__
+
+    @cached_property
+    def parameters(self) -> type[BaseModel]:
+        """A type that takes what the method takes, as JSON."""
+        hints = get_type_hints(self.method)
+        fields: dict[str, Any] = {
+            name: (_checked(hints[name]), ... if each.default is Parameter.empty else each.default)
+            for name, each in signature(self.method).parameters.items()
+            if name != "self"
+        }
+        return create_model(self.name, __config__=STRICT, **fields)
+
+    @cached_property
+    def _result(self) -> TypeAdapter[Any]:
+        return TypeAdapter(get_type_hints(self.method)["return"])
 
     async def serve(self, owner: Operator | Process, arguments: Mapping[str, Any]) -> Any:
         """Call it here, with checked arguments; the result is JSON."""
-        return self.result.dump(await getattr(owner, self.name)(**arguments))
+        found = await getattr(owner, self.name)(**arguments)
+        return self._result.dump_python(found, mode="json")
 
     async def call(self, caller: Caller, *args: Any, **kwargs: Any) -> Any:
         """Call it over a connection."""
         given = signature(self.method).bind(caller, *args, **kwargs)
         given.apply_defaults()
         _, *params = given.arguments.items()
-        dumped = {name: self.params.get(name, _same)(param) for name, param in params}
-        return self.result.load(await caller.call(self.name, dumped))
+        dumped = self.parameters.model_construct(**dict(params)).model_dump(mode="json")
+        return self._result.validate_python(await caller.call(self.name, dumped))
 
 
-def _same(plain: Any) -> Any:
-    return plain
+def _checked(hint: Any) -> Any:
+    if hint is int:
+        return Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
+    return Annotated[Path, AfterValidator(_absolute)] if hint is Path else hint
 
 
-PLAIN = JsonCodec(dump=_same, load=_same)
+def _absolute(path: Path) -> Path:
+    if not path.is_absolute() or "\0" in str(path):
+        raise ValueError("Input should be an absolute path")
+    return path
 
 
-def _each(item: JsonCodec) -> JsonCodec:
-    return JsonCodec(
-        dump=lambda items: [item.dump(each) for each in items],
-        load=lambda items: [item.load(each) for each in items],
-    )
+OPERATIONS = {
+    name: Operation(method)
+    for protocol in (Client, Operator, Process)
+    for name, method in vars(protocol).items()
+    if iscoroutinefunction(method)
+}
+"""All of them, by their names."""
 
 
-def _optional(item: JsonCodec) -> JsonCodec:
-    return JsonCodec(
-        dump=lambda found: None if found is None else item.dump(found),
-        load=lambda found: None if found is None else item.load(found),
-    )
+def calls_operations(kind: T) -> T:
+    """Have a Caller's methods of these names call the operations."""
+    for name, operation in OPERATIONS.items():
+        setattr(kind, name, _call_of(operation))
+    return kind
 
 
-THREAD = JsonCodec(
-    dump=lambda thread: {field.name: getattr(thread, field.name) for field in fields(ThreadInfo)},
-    load=lambda thread: ThreadInfo(**thread),
-)
-CHOICE = JsonCodec(dump=asdict, load=lambda choice: Choice(**choice))
-RECEIPT = JsonCodec(dump=asdict, load=lambda receipt: Receipt(**receipt))
-PERSON = JsonCodec(dump=asdict, load=lambda person: PairedPerson(**person))
+def _call_of(operation: Operation) -> Callable[..., Any]:
+    async def call(caller: Caller, *args: Any, **kwargs: Any) -> Any:
+        return await operation.call(caller, *args, **kwargs)
 
-
-def _node_row(row: dict[str, Any]) -> NodeRow:
-    node: dict[str, Any] = row.pop("node")
-    platforms, leases = tuple(node.pop("platforms")), tuple(row.pop("leases"))
-    return NodeRow(**row, node=Node(**node, platforms=platforms), leases=leases)
-
-
-STATUS = JsonCodec(
-    dump=asdict,
-    load=lambda status: replace(
-        Status(**status),
-        counts=status["counts"] and Counts(**status["counts"]),
-        pool=status["pool"] and PoolFigures(**status["pool"]),
-        missed=MissedCounts(**status["missed"]),
-        platforms={name: PlatformStatus(**each) for name, each in status["platforms"].items()},
-        nodes=[_node_row(each) for each in status["nodes"]],
-        owed=[Owed(**each) for each in status["owed"]],
-        backup=status["backup"] and BackupFigures(**status["backup"]),
-    ),
-)
-
-
-OPERATIONS: dict[str, Operation] = {}
-"""The rows of the table below, by their names."""
-
-
-def _operation(method: M, result: JsonCodec = PLAIN, **params: Callable[[Any], Any]) -> M:
-    """A row for the method; answers that method, called over its connection."""
-    row = Operation(method.__name__, method, result, params)
-    OPERATIONS[row.name] = row
-
-    @wraps(method)
-    def call(caller: Caller, *args: Any, **kwargs: Any) -> Any:
-        return row.call(caller, *args, **kwargs)
-
-    return cast("M", call)
-
-
-def _files(files: Sequence[SentFile]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": file.name,
-            "media_type": file.media_type,
-            "data": urlsafe_b64encode(file.data).decode(),
-            "left_out": file.left_out,
-        }
-        for file in files
-    ]
-
-
-class Operations:
-    """The table: the methods of `Operator` and `Process`, on a caller."""
-
-    threads = _operation(Client.threads, _each(THREAD))
-    thread = _operation(Client.thread, THREAD)
-    newest_thread = _operation(Client.newest_thread, _optional(THREAD))
-    create_thread = _operation(Client.create_thread, THREAD)
-    rename_thread = _operation(Client.rename_thread)
-    adopt_thread = _operation(Client.adopt_thread)
-    delete_thread = _operation(Client.delete_thread)
-    send = _operation(Client.send, RECEIPT, files=_files)
-    withdraw = _operation(Client.withdraw)
-    answer = _operation(Client.answer, answer=asdict)
-    stop = _operation(Client.stop)
-    agents = _operation(Client.agents)
-    choices = _operation(Client.choices, _each(CHOICE))
-    delete_person = _operation(Operator.delete_person)
-    pair = _operation(Operator.pair, _optional(PERSON))
-    unpair = _operation(Operator.unpair)
-    accept_tool = _operation(Operator.accept_tool, met=asdict)
-    reload = _operation(Process.reload)
-    backup = _operation(Operator.backup, path=str)
-    restore = _operation(Process.restore, path=str)
-    note_export = _operation(Operator.note_export)
-    status = _operation(Operator.status, STATUS)
+    return call

@@ -11,7 +11,7 @@ from typing import Any
 
 from gateway import errors
 from gateway.client import Choice, CommandInfo
-from gateway.control.operations import RENAMED_ERRORS, Operations
+from gateway.control.operations import RENAMED_ERRORS, Operator, Process, calls_operations
 from gateway.control.socket_place import check_peer, path_of
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import SessionEvent, load_event
@@ -20,7 +20,8 @@ from gateway.values import NO_ORIGIN, Origin
 LONGEST_LINE = 1 << 26
 
 
-class SocketClient(Operations):
+@calls_operations
+class SocketClient(Operator, Process):
     """The gateway for an operator in another process. Made by `connect`."""
 
     def __init__(self, folder: Path) -> None:
@@ -31,8 +32,7 @@ class SocketClient(Operations):
         self._commands: list[CommandInfo] = []
         self._operator = ""
         self._origin = NO_ORIGIN
-        self.owner_watches = False
-        """The owner takes a changed config by itself."""
+        self._watches = False
 
     @classmethod
     async def connect(cls, folder: Path) -> SocketClient:
@@ -47,7 +47,7 @@ class SocketClient(Operations):
         client._commands = [_command_info(info) for info in hello["commands"]]
         client._operator = hello["operator"]
         client._origin = Origin(**hello.get("origin", {}))
-        client.owner_watches = hello.get("watches", False)
+        client._watches = hello.get("watches", False)
         return client
 
     async def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
@@ -62,6 +62,11 @@ class SocketClient(Operations):
     def commands(self) -> list[CommandInfo]:
         """The commands that can be typed."""
         return self._commands
+
+    @property
+    def watches(self) -> bool:
+        """True if the owner takes a changed config by itself."""
+        return self._watches
 
     def operator(self) -> str:
         """The name of the person at the terminal, as others read it."""

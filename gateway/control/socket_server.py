@@ -130,7 +130,7 @@ class _Service:
             case "hello":
                 return self._hello()
             case method:
-                owner = self._process if hasattr(Process, method) else self._gateway
+                owner = self._process if hasattr(Process, method) else self._gateway.client
                 return await OPERATIONS[method].serve(owner, call.arguments)
 
     async def _events(
@@ -143,7 +143,7 @@ class _Service:
 
         async def send() -> None:
             try:
-                async with aclosing(self._gateway.events(**arguments)) as events:
+                async with aclosing(self._gateway.client.events(**arguments)) as events:
                     async for event in events:
                         writer.write(b'{"event": ' + dump_event(event) + b"}\n")
                         await writer.drain()
@@ -169,9 +169,9 @@ class _Service:
             "pid": os.getpid(),
             "boot": self._gateway.boot,
             "commands": commands,
-            "operator": self._gateway.operator(),
+            "operator": self._gateway.client.operator(),
             "watches": self._process.watches,
-            "origin": asdict(self._gateway.origin()),
+            "origin": asdict(self._gateway.client.origin()),
         }
 
     async def hang_up(self) -> None:

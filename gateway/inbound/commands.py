@@ -11,6 +11,7 @@ from gateway.client import Answer, Choice, CommandInfo
 from gateway.events import GRANT_WORDS
 from gateway.render.sanitize import label
 from gateway.store.decisions import (
+    UNMUTE,
     CommandReply,
     Decision,
     GrantRevocation,
@@ -56,7 +57,6 @@ MUTED = (
     "it by name. Commands and buttons still work."
 )
 UNMUTED = "This thread is no longer muted."
-MUTE, UNMUTE = "/mute", "/unmute"
 
 QUEUE_WORDS = (
     Choice(name="drop", description="withdraw the waiting message with this number", goes_on=True),

@@ -14,6 +14,7 @@ from gateway.access.pairing import draw_code
 from gateway.base.metrics import Metrics
 from gateway.base.suggest import no_such
 from gateway.budgets.ledger import Ledger
+from gateway.client import Receipt
 from gateway.content.addressee import addressee_of, as_mention
 from gateway.content.attachments import (
     FetchedFiles,
@@ -33,6 +34,7 @@ from gateway.conversation import (
 from gateway.errors import GatewayError, NotFound, Unstorable, log_incident
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
+from gateway.inbound.receipts import log_receipt, receipt_of
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.sessions.tracing import TRACES
 from gateway.store.decisions import (
@@ -85,8 +87,31 @@ class Intake:
         self._vitals = vitals
         self._documents = Documents()
 
+    async def take(self, message: InboundMessage) -> Receipt:
+        """Take a message: it is stored once this returns.
+
+        The same message again, by any of its dedupe keys, gives the same receipt and does nothing.
+        Raises StoreFull or another GatewayError if it was not taken, NotFound for a thread or team
+        that is not there.
+        """
+        receipt = receipt_of(await self.accept(message))
+        log_receipt(message, receipt)
+        return receipt
+
+    async def take_missed(self, messages: Sequence[InboundMessage]) -> Sequence[Receipt]:
+        """Take messages that were written while Parley was away, all or none.
+
+        Each has its own outcome; one turn takes those of one author in a row.
+        """
+        missed = [replace(message, missed=True) for message in messages]
+        receipts = [receipt_of(each) for each in await self._accept_all(missed)]
+        for message, receipt in zip(missed, receipts, strict=True):
+            log_receipt(message, receipt)
+        return receipts
+
     async def accept(self, message: InboundMessage) -> AcceptedMessage:
-        """See `Gateway.accept`."""
+        """Take a message like `take`, and say all that was decided."""
+        self._life.check_open()
         follow_up = partial(self._traced, time_ns()) if TRACES.provider else self._accepted
         message = await self._with_documents(whole_texts(message))
         verdict = judge(message, self._using.access).verdict
@@ -113,8 +138,8 @@ class Intake:
                 said = NOT_EVERYWHERE
         return replace(accepted, reply="\n".join(filter(None, (accepted.reply, said))))
 
-    async def accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
-        """See `Gateway.accept_missed`."""
+    async def _accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
+        self._life.check_open()
         access = self._using.access
         judged = tuple(
             [

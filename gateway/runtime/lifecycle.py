@@ -12,7 +12,7 @@ from gateway.base.calendar import local_time
 from gateway.base.clock import ClockTrust
 from gateway.base.describe import describe
 from gateway.base.metrics import Metrics
-from gateway.errors import GatewayError
+from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import TextDelta
 from gateway.runtime.retention import Retention
 from gateway.runtime.settings import ActiveSettings
@@ -129,8 +129,15 @@ class Lifecycle:
         """Deletes old threads."""
         self.deadlines = Deadlines(self._settle_due, parts.trust.now)
         """When requests expire, and people are reminded of them."""
+        self.is_open = False
+        """The gateway was entered and does not end."""
         self.hurry = asyncio.Event()
         """Set by who does not want to wait for turns to reach a safe point at the end."""
+
+    def check_open(self) -> None:
+        """Check that the gateway was entered and does not end. Raises GatewayClosed."""
+        if not self.is_open:
+            raise GatewayClosed
 
     async def recover(self) -> None:
         """Go on with what an earlier process left."""
@@ -221,6 +228,7 @@ class Lifecycle:
 
     async def shut_down(self, lanes: asyncio.Task[None]) -> None:
         """Let turns reach a safe point, then cut them short; within seconds."""
+        self.is_open = False
         self._sessions.pause()
         safe = time.monotonic() + self._using.limits.shutdown
         drained = await self._for_the_others(self._nodes.drain, safe + LAST)

@@ -136,6 +136,10 @@ class ModeChange:
     quiet: float = 0.0
 
 
+MUTE, UNMUTE = "/mute", "/unmute"
+"""The commands of a MuteChange, as they are stored."""
+
+
 @value
 class MuteChange:
     """The thread is muted, or answers again; `notice` tells it so.

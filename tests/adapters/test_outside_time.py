@@ -50,7 +50,7 @@ async def used(folder: Path, at: float) -> None:
     """Make a store that was used at that time."""
     teams = ScriptedTeams(lambda: solo("one"))
     async with Gateway(new_store(folder, clock=lambda: at), teams, clock=lambda: at) as gateway:
-        await gateway.create_thread()
+        await gateway.client.create_thread()
         await gateway._life.tidy()
 
 
@@ -60,7 +60,7 @@ async def test_a_long_pause_is_believed_once_the_platform_tells_the_time(
 ) -> None:
     await used(tmp_path, time.time() - 100 * DAY)
     async with on(tmp_path, time.time) as gateway, asyncio.timeout(20):
-        while (await gateway.status()).troubles:  # noqa: ASYNC110 (a status tells nobody)
+        while (await gateway.client.status()).troubles:  # noqa: ASYNC110 (a status tells nobody)
             await asyncio.sleep(0.01)
 
 
@@ -68,7 +68,7 @@ async def test_a_long_pause_is_believed_once_the_platform_tells_the_time(
 async def test_a_clock_that_is_ahead_of_the_platform_is_said(tmp_path: Path, on: On) -> None:
     await used(tmp_path, time.time())
     async with on(tmp_path, lambda: time.time() + 100 * DAY) as gateway, asyncio.timeout(20):
-        while "ahead of the time" not in str((await gateway.status()).troubles):  # noqa: ASYNC110
+        while "ahead of the time" not in str((await gateway.client.status()).troubles):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 

@@ -49,13 +49,13 @@ async def test_a_click_waits_for_approval_and_names_its_element(
     openai_server.script(pressing())
     teams = source(tmp_path, openai_server, site)
     async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         # Allowed by the policy; but a page has been read, and might have asked for it.
         events = await turn(gateway, thread, "Press the button.")
         [asked] = of(InputRequested, events)
         assert "Press me" in str(asked)
-        after = (await gateway.thread(thread)).last_seq
-        await gateway.answer(asked.request, Answer(kind="approve"))
+        after = (await gateway.client.thread(thread)).last_seq
+        await gateway.client.answer(asked.request, Answer(kind="approve"))
         events = await until(gateway, thread, ends, after)
         [said] = of(MessageFinished, events)
         assert said.text.startswith('I clicked button "Press me".')
@@ -71,11 +71,11 @@ async def test_after_a_restart_nothing_is_clicked_and_the_page_is_opened_again(
     openai_server.script(pressing(), Reply(text="The session is gone."))
     teams = source(tmp_path, openai_server, site)
     async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         [asked] = of(InputRequested, await turn(gateway, thread, "Press the button."))
     async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
-        after = (await gateway.thread(thread)).last_seq
-        await gateway.answer(asked.request, Answer(kind="approve"))
+        after = (await gateway.client.thread(thread)).last_seq
+        await gateway.client.answer(asked.request, Answer(kind="approve"))
         events = await until(gateway, thread, ends, after)
         [clicked] = of(ToolFinished, events)
         assert clicked.failed
@@ -93,7 +93,7 @@ async def test_the_policy_for_the_network_holds(
     teams = source(tmp_path, openai_server, site, none)
     openai_server.script(Reply(text="Nothing."))
     async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
-        events = await turn(gateway, (await gateway.create_thread()).id, "Look.")
+        events = await turn(gateway, (await gateway.client.create_thread()).id, "Look.")
         [opened] = of(ToolFinished, events)
         assert "private network" in opened.result
         assert site.asked == []

@@ -263,7 +263,7 @@ async def main(folder: Path, points: Points, wall: type[BlindWall]) -> None:
     store.points = points
     gateway = Gateway(store, Teams(points, record), access=Access([PERSON]))
     surface = wall(folder / "wall", points.reach)
-    async with gateway, delivering(gateway, surface):
+    async with gateway, delivering(gateway.delivery, surface):
         async with asyncio.TaskGroup() as group:
             for conversation in CONVERSATIONS:
                 group.create_task(converse(gateway, record, conversation))

@@ -170,7 +170,7 @@ async def one(folder: Path, make: Callable[[Marks], Team], last: int) -> bool:
         client = second
         await until(client, thread, ends)
     async with Gateway(new_store(folder), teams) as third:
-        info = await third.thread(thread)
+        info = await third.client.thread(thread)
         events = await third.store.run(event_units.events, thread)
         assert info.state == "idle"
     assert len(of(TurnFinished, events)) == 1, (last, events)

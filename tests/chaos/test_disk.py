@@ -155,7 +155,7 @@ async def test_what_a_disk_keeps_from_being_shown_is_shown_once_it_takes_somethi
         thread = (await gateway.accept(asked)).thread
         await until_done(gateway, thread, 1)
         disk.mood = mood
-        async with delivering(gateway, platform, clock=clock):
+        async with delivering(gateway.delivery, platform, clock=clock):
             for _ in range(30):  # far more often than a fault of our own is tried again
                 await asyncio.sleep(0.005)
                 clock.advance(60)
@@ -182,7 +182,7 @@ async def test_a_full_disk_is_said_for_as_long_as_it_is_full(
                 health = (await response.json())["status"]
             return health, (await owner_status(store))[1]
 
-        await gateway.create_thread()
+        await gateway.client.create_thread()
         for mood in (OK, FULL, OK):
             disk.mood = mood
             health, status = await said()

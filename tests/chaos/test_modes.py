@@ -123,7 +123,7 @@ class Scene:
                     if not counts.inbox.get("queued") and "working" not in counts.threads:
                         break
                     await asyncio.sleep(0.01)
-            thread = (await gateway.threads())[0].id
+            thread = (await gateway.client.threads())[0].id
             events = await gateway.store.run(event_units.events, thread)
             team = self.team()
             parts = [part.data for part in await gateway.store.run(event_units.checkpoints, thread)]

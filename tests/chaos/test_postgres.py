@@ -207,7 +207,7 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
         gateway,
         serve_control(gateway),
         serve_health(gateway, "127.0.0.1", 0) as port,
-        delivering(gateway, surface, clock=clock),
+        delivering(gateway.delivery, surface, clock=clock),
     ):
         names = ("stream", "tool", "approval", "queue", "done")
         thread = {name: (await gateway.accept(message(name))).thread for name in names}
@@ -223,7 +223,7 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
         late = asyncio.ensure_future(insist(lambda: gateway.accept(message("late"))))
         request = of(InputRequested, asked)[0].request
         answer = asyncio.ensure_future(
-            insist(lambda: gateway.answer(request, Answer(kind="approve"), author=ALICE))
+            insist(lambda: gateway.client.answer(request, Answer(kind="approve"), author=ALICE))
         )
         await check_that_it_is_said(store, port)
         assert not late.done()
@@ -243,7 +243,7 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
             assert [end.outcome for end in of(TurnFinished, events)] == outcomes
         assert queued.thread == thread["queue"]
         assert sorted(model.effects) == ["approval", "tool"]
-        counts = (await gateway.status()).counts
+        counts = (await gateway.client.status()).counts
         assert counts is not None
         assert counts.inbox == {"turn": 7, "answer": 1}
         assert await answer_of(port, "readyz") == 200

@@ -144,7 +144,7 @@ class Scene:
         """The whole history, and counts of audit entries."""
         async with self.gateway(new_store(self.folder)) as gateway, asyncio.timeout(20):
             await self.act(gateway)
-            thread = (await gateway.threads())[0].id
+            thread = (await gateway.client.threads())[0].id
             audit = await gateway.store.run(audit_units.audit, thread)
             return await gateway.store.run(event_units.events, thread), Counter(
                 row.what for row in audit

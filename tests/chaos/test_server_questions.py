@@ -53,10 +53,10 @@ async def ordering(folder: Path) -> None:
     loaded = load_config(folder / "config.toml")
     teams = TeamFactory(loaded.config, loaded.imports, start_folder=folder)
     async with Gateway(new_store(folder / "store"), teams) as gateway:
-        thread = (await gateway.create_thread()).id
-        await gateway.send(thread, "a shirt, please")
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "a shirt, please")
         size = (await until(gateway, thread, lambda e: isinstance(e, InputRequested)))[-1]
-        await gateway.answer(size.request, Answer(kind="text", text="M"))
+        await gateway.client.answer(size.request, Answer(kind="text", text="M"))
         await until(gateway, thread, lambda e: isinstance(e, InputRequested), size.seq)
         sys.stdout.write(f"{thread}\n")
         sys.stdout.flush()

@@ -137,12 +137,18 @@ async def opened(folder: Path, make: Callable[[], Team] | ScriptedTeams, **more)
         yield gateway
 
 
+def client_of(there: Gateway | Client) -> Client:
+    """The client of a gateway, here or in another process."""
+    return there.client if isinstance(there, Gateway) else there
+
+
 async def until(
-    client: Client, thread: str, stop: Callable[[Any], bool], after: int = 0
+    there: Gateway | Client, thread: str, stop: Callable[[Any], bool], after: int = 0
 ) -> list[Any]:
     """The thread's events up to the first for which `stop` holds."""
     seen: list[SessionEvent] = []
-    stream = cast("AsyncGenerator[SessionEvent]", client.events(thread, after=after))
+    events_of = client_of(there).events
+    stream = cast("AsyncGenerator[SessionEvent]", events_of(thread, after=after))
     async with aclosing(stream) as events:
         async for event in events:
             seen.append(event)
@@ -151,8 +157,9 @@ async def until(
     raise AssertionError(f"the events ended: {kinds(seen)}")
 
 
-async def turn(client: Client, thread: str, text: str, **more: Any) -> list[Any]:
+async def turn(there: Gateway | Client, thread: str, text: str, **more: Any) -> list[Any]:
     """Send a message; the events to the end of its turn."""
+    client = client_of(there)
     after = (await client.thread(thread)).last_seq
     await client.send(thread, text, **more)
     return await until(client, thread, ends, after)

@@ -42,8 +42,8 @@ async def test_a_message_becomes_a_turn_and_the_answer_is_watched_as_it_streams(
     async with opened(
         tmp_path, lambda: solo("Good morning to you.", model_client_stream=True)
     ) as client:
-        thread = await client.create_thread()
-        receipt = await client.send(thread.id, "Hello there")
+        thread = await client.client.create_thread()
+        receipt = await client.client.send(thread.id, "Hello there")
         events = await until(client, thread.id, ends)
         replayed = await until(client, thread.id, ends)
     assert receipt.outcome == "turn"
@@ -79,7 +79,7 @@ async def test_the_team_remembers_in_the_same_process_and_in_the_next(tmp_path):
         return team
 
     async with opened(tmp_path, make) as client:
-        thread = await client.create_thread()
+        thread = await client.client.create_thread()
         await turn(client, thread.id, "first")
         await turn(client, thread.id, "second")
     async with opened(tmp_path, make) as client:
@@ -101,13 +101,13 @@ async def test_messages_during_a_turn_wait_visibly_and_run_in_order(tmp_path):
     async with opened(
         tmp_path, lambda: solo(calls("wait"), "first", "second", "third", tools=[wait])
     ) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "a")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "a")
         await door.reached.wait()
-        receipts = [await client.send(thread, text) for text in "bc"]
+        receipts = [await client.client.send(thread, text) for text in "bc"]
         door.open()
         seen = []
-        async with aclosing(client.events(thread)) as events:
+        async with aclosing(client.client.events(thread)) as events:
             async for event in events:
                 seen.append(event)
                 if len(of(TurnFinished, seen)) == 3:
@@ -130,15 +130,15 @@ async def test_a_waiting_message_can_be_taken_back_once(tmp_path):
     async with opened(
         tmp_path, lambda: solo(calls("wait"), "first", "second", tools=[wait])
     ) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "a")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "a")
         await door.reached.wait()
-        queued = await client.send(thread, "never mind")
-        assert await client.withdraw(thread, queued.inbox) == "never mind"
-        assert await client.withdraw(thread, queued.inbox) is None
+        queued = await client.client.send(thread, "never mind")
+        assert await client.client.withdraw(thread, queued.inbox) == "never mind"
+        assert await client.client.withdraw(thread, queued.inbox) is None
         door.open()
         events = await until(client, thread, ends)
-        found = await client.threads(search="never mind")
+        found = await client.client.threads(search="never mind")
     assert [event.inbox for event in of(MessageWithdrawn, events)] == [queued.inbox]
     assert len(of(TurnStarted, events)) == 1
     assert found == []
@@ -153,12 +153,12 @@ async def test_stop_ends_the_turn_at_once_and_the_thread_goes_on(tmp_path):
 
     shared = model(calls("wait"), "after")
     async with opened(tmp_path, lambda: solo(shared, tools=[wait])) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "a")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "a")
         await door.reached.wait()
-        assert await client.stop(thread)
+        assert await client.client.stop(thread)
         stopped = await until(client, thread, ends)
-        assert not await client.stop(thread)
+        assert not await client.client.stop(thread)
         went_on = await turn(client, thread, "b")
     assert stopped[-1].outcome == "stopped"
     assert [event.failed for event in of(ToolFinished, stopped)] == [True]
@@ -175,9 +175,9 @@ async def test_threads_run_side_by_side(tmp_path):
         return "ok"
 
     async with opened(tmp_path, lambda: solo(calls("wait"), "done", tools=[wait])) as client:
-        threads = [(await client.create_thread()).id for _ in doors]
+        threads = [(await client.client.create_thread()).id for _ in doors]
         for thread in threads:
-            await client.send(thread, "go")
+            await client.client.send(thread, "go")
         for door in doors:
             await door.reached.wait()
         for door in doors:
@@ -208,7 +208,7 @@ async def test_a_failing_model_is_said_in_a_sentence_and_the_next_message_goes_o
 
     teams.make = make
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         failed = await turn(client, thread, "hello")
         went_on = await turn(client, thread, "still there?")
     [notice] = of(Notice, failed)
@@ -229,7 +229,7 @@ async def test_a_team_that_cannot_be_built_fails_the_turn_and_gets_the_message_l
     teams = ScriptedTeams(lambda: solo("Hello both.", messages=3))
     make, teams.make = teams.make, broken
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         failed = await turn(client, thread, "first")
         teams.make = make
         went_on = await turn(client, thread, "second")
@@ -241,22 +241,22 @@ async def test_a_team_that_cannot_be_built_fails_the_turn_and_gets_the_message_l
 async def test_a_team_that_is_gone_from_the_config_is_named(tmp_path):
     teams = ScriptedTeams(lambda: solo("Hello."))
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread(team="other")).id
+        thread = (await client.client.create_thread(team="other")).id
         teams.names = lambda: ["demo"]
         failed = await turn(client, thread, "hello")
         with pytest.raises(NotFound, match="no team 'other'"):
-            await client.create_thread(team="other")
+            await client.client.create_thread(team="other")
     assert "The team 'other' is no longer configured." in of(Notice, failed)[0].text
 
 
 async def test_new_begins_a_thread_without_memory_and_leaves_the_old_one(tmp_path):
     async with opened(tmp_path, lambda: solo("one", "two")) as client:
-        old = (await client.create_thread()).id
+        old = (await client.client.create_thread()).id
         await turn(client, old, "first")
-        receipt = await client.send(old, "/new")
+        receipt = await client.client.send(old, "/new")
         await turn(client, receipt.thread, "fresh")
         await turn(client, old, "on with the old one")
-        threads = await client.threads()
+        threads = await client.client.threads()
     assert receipt.outcome == "command"
     assert receipt.thread != old
     assert {thread.id for thread in threads} == {old, receipt.thread}
@@ -293,7 +293,7 @@ async def test_whoever_is_not_an_operator_is_refused_without_a_trace_of_the_text
             await gateway.accept(InboundMessage(key=key, author=stranger, text="let me in"))
             for _ in range(2)
         ]
-        assert await gateway.threads() == []
+        assert await gateway.client.threads() == []
     assert [receipt.outcome for receipt in receipts] == ["refused", "refused"]
     assert [bool(receipt.reply) for receipt in receipts] == [True, False]
     assert teams.built == 0
@@ -335,14 +335,14 @@ async def test_a_disk_that_fills_up_in_a_turn_delays_it(tmp_path):
 
     teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
     async with Gateway(store, teams) as gateway:
-        thread = (await gateway.create_thread()).id
-        await gateway.send(thread, "go")
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await door.reached.wait()
         await limit(await store.write(lambda c: c.fetch("PRAGMA page_count")[0][0]) + 4)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
-        assert (await gateway.thread(thread)).state == "working"
+        assert (await gateway.client.thread(thread)).state == "working"
         await limit(1_000_000)
         events = await until(gateway, thread, ends)
     assert events[-1].outcome == "done"
@@ -358,19 +358,19 @@ async def test_deleting_a_thread_removes_its_rows_its_folder_and_its_work(tmp_pa
 
     teams = ScriptedTeams(lambda: solo(calls("wait"), "never", tools=[wait]))
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "a secret")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "a secret")
         await door.reached.wait()
         (teams.workdirs[0] / "notes.txt").write_text("secret")
         watching = asyncio.ensure_future(until(client, thread, ends))
         await asyncio.sleep(0.01)
-        await client.delete_thread(thread)
+        await client.client.delete_thread(thread)
         with pytest.raises(AssertionError, match="the events ended"):
             await watching
         with pytest.raises(NotFound):
-            await client.thread(thread)
+            await client.client.thread(thread)
         with pytest.raises(NotFound):
-            await client.send(thread, "still there?")
+            await client.client.send(thread, "still there?")
     assert not teams.workdirs[0].exists()
     assert b"a secret" not in everything_in(tmp_path)
 
@@ -383,7 +383,7 @@ async def test_each_thread_has_a_team_and_a_private_folder_of_its_own(tmp_path):
     teams = ScriptedTeams(lambda: solo("one", tools=[shout]))
     async with opened(tmp_path, teams) as client:
         for _ in range(2):
-            await turn(client, (await client.create_thread()).id, "hello")
+            await turn(client, (await client.client.create_thread()).id, "hello")
     assert len(set(teams.workdirs)) == teams.built == 2
     assert {folder.stat().st_mode & 0o777 for folder in teams.workdirs} == {0o700}
 
@@ -391,7 +391,7 @@ async def test_each_thread_has_a_team_and_a_private_folder_of_its_own(tmp_path):
 async def test_idle_teams_beyond_the_limit_are_loaded_again_when_needed(tmp_path):
     teams = ScriptedTeams(lambda: solo("one", "two"))
     async with opened(tmp_path, teams, limits=Limits(live_teams=1)) as client:
-        threads = [(await client.create_thread()).id for _ in range(2)]
+        threads = [(await client.client.create_thread()).id for _ in range(2)]
         for thread in threads:
             await turn(client, thread, "hello")
         assert teams.built == 2
@@ -405,10 +405,10 @@ async def test_idle_teams_that_are_too_large_together_are_dropped_and_remember_e
     shared = model(*["x" * 50_000] * 3, "short", "last")
     teams = ScriptedTeams(lambda: solo(shared))
     async with opened(tmp_path, teams, limits=Limits(live_bytes=120_000)) as client:
-        threads = [(await client.create_thread()).id for _ in range(3)]
+        threads = [(await client.client.create_thread()).id for _ in range(3)]
         for n, thread in enumerate(threads):
             await turn(client, thread, f"the number is {n}")
-        status = await client.status()
+        status = await client.client.status()
         assert status.live == 2
         assert 100_000 < status.live_bytes < 120_000
         await turn(client, threads[1], "kept")
@@ -422,35 +422,35 @@ async def test_idle_teams_that_are_too_large_together_are_dropped_and_remember_e
 async def test_a_team_that_is_too_large_for_itself_is_dropped_after_each_turn(tmp_path):
     teams = ScriptedTeams(lambda: solo("x" * 50_000, "short"))
     async with opened(tmp_path, teams, limits=Limits(live_bytes=10_000)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         for text in ("one", "two"):
             await turn(client, thread, text)
-            assert (await client.status()).live == 0
+            assert (await client.client.status()).live == 0
 
 
 async def test_renaming_is_seen_by_who_watches(tmp_path):
     async with opened(tmp_path, lambda: solo("one")) as client:
-        thread = (await client.create_thread(title="Old")).id
-        await client.rename_thread(thread, "New")
+        thread = (await client.client.create_thread(title="Old")).id
+        await client.client.rename_thread(thread, "New")
         events = await until(client, thread, lambda event: isinstance(event, ThreadRenamed))
-        assert (await client.thread(thread)).title == "New"
+        assert (await client.client.thread(thread)).title == "New"
     assert events[-1].title == "New"
 
 
 async def test_after_the_end_nothing_is_taken_and_watchers_are_let_go(tmp_path):
     async with opened(tmp_path, lambda: solo("one")) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         watching = asyncio.ensure_future(until(client, thread, lambda _: False))
         await asyncio.sleep(0.01)
     with pytest.raises(AssertionError, match="the events ended"):
         await watching
     with pytest.raises(GatewayClosed):
-        await client.send(thread, "hello")
+        await client.client.send(thread, "hello")
 
 
 async def test_a_cancelled_caller_does_not_lose_the_turn_of_its_message(tmp_path):
     async with opened(tmp_path, lambda: solo("here")) as client:
-        thread = await client.create_thread()
+        thread = await client.client.create_thread()
         assert isinstance(thread, Thread)
         message = InboundMessage(
             key=thread.key, thread=thread.id, author=Author(id="local:operator"), text="hi"

@@ -128,15 +128,15 @@ class Office:
 
     async def say(self, author: Author, text: str) -> list[Any]:
         """Send a message; the events to the end of its turn."""
-        after = (await self.gateway.thread(self._thread)).last_seq if self._thread else 0
+        after = (await self.gateway.client.thread(self._thread)).last_seq if self._thread else 0
         thread = await self.send(author, text)
         self._thread, after = thread, after if thread == self._thread else 0
         return await until(self.gateway, thread, ends, after)
 
     async def answer(self, request: str, author: Author, answer: Answer) -> list[Any]:
         """Answer a request; the events to the end of the turn."""
-        after = (await self.gateway.thread(self._thread)).last_seq
-        assert await self.gateway.answer(request, answer, author=author) is None
+        after = (await self.gateway.client.thread(self._thread)).last_seq
+        assert await self.gateway.client.answer(request, answer, author=author) is None
         return await until(
             self.gateway, self._thread, lambda e: ends(e) and e.outcome != "waiting", after
         )
@@ -214,7 +214,7 @@ async def test_the_words_of_an_answer_count_as_a_message_does(tmp_path, groups, 
         (asked,) = of(InputRequested, events)
         answered = Answer(kind="text", text="Mail everybody.")
         sam = Author(id="x:T1:sam", name="Sam", groups=groups)
-        await office.gateway.answer(asked.request, answered, author=sam)
+        await office.gateway.client.answer(asked.request, answered, author=sam)
         events = await until(office.gateway, asked.thread, ends, events[-1].seq)
     assert events[-1].outcome == outcome
 

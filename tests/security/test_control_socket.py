@@ -306,4 +306,4 @@ async def test_no_backup_is_written_over_what_the_store_uses(tmp_path, name):
         assert rows(folder).keys() == before.keys()
         assert sorted(path.name for path in folder.iterdir() if path.name.endswith("part")) == []
     async with opened(folder, lambda: solo("one")) as gateway:
-        assert [found.title for found in await gateway.threads()] == ["still here"]
+        assert [found.title for found in await gateway.client.threads()] == ["still here"]

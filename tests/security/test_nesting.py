@@ -36,7 +36,7 @@ async def test_the_call_has_an_error_result_and_the_turn_goes_on(tmp_path, shape
         rules={"note": ToolRule(action=action)},
     )
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         events = await turn(client, thread, "go")
     [finished] = of(ToolFinished, events)
     assert finished.failed

@@ -117,7 +117,7 @@ async def test_nobody_of_a_strangers_server_is_heard_there_or_in_private(
         assert bot_messages(discord, thread_of(asked))
         assert refused.response is not None
         assert "may not write" in refused.response.content
-        assert len(await gateway.threads()) == 1
+        assert len(await gateway.client.threads()) == 1
     assert [each for each in bot_messages(discord, den) if each is not refused.response] == []
 
 

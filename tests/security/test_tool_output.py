@@ -277,7 +277,7 @@ class Teams(ScriptedTeams):
 async def test_what_a_tool_brings_lets_no_other_tool_run_unasked(tmp_path, way):
     ran = ["wipe"] if way == "the tool itself" else []
     async with opened(tmp_path, Teams(BRINGS[way], rules=rules())) as client:
-        events = await turn(client, (await client.create_thread()).id, "go")
+        events = await turn(client, (await client.client.create_thread()).id, "go")
     assert events[-1].outcome == "waiting", events
     assert ran == RAN
     (asked,) = of(InputRequested, events)
@@ -289,7 +289,7 @@ async def test_what_a_tool_brings_lets_no_other_tool_run_unasked(tmp_path, way):
 @pytest.mark.parametrize("way", BRINGS)
 async def test_what_the_policy_trusts_changes_nothing(tmp_path, way):
     async with opened(tmp_path, Teams(BRINGS[way], rules=rules("trusted"))) as client:
-        events = await turn(client, (await client.create_thread()).id, "go")
+        events = await turn(client, (await client.client.create_thread()).id, "go")
     assert events[-1].outcome == "done", events
     assert RAN
 
@@ -297,7 +297,7 @@ async def test_what_the_policy_trusts_changes_nothing(tmp_path, way):
 @pytest.mark.parametrize("way", BRINGS_NOTHING)
 async def test_what_comes_from_people_agents_and_parley_itself_marks_nothing(tmp_path, way):
     async with opened(tmp_path, Teams(BRINGS_NOTHING[way], rules=rules())) as client:
-        events = await turn(client, (await client.create_thread()).id, "go")
+        events = await turn(client, (await client.client.create_thread()).id, "go")
     assert events[-1].outcome == "done", events
     assert RAN == ["wipe"]
 
@@ -306,10 +306,10 @@ async def test_a_persons_answer_marks_nothing(tmp_path):
     shared = model(calls("ask_human", ask_human='{"question": "Which?"}'), calls("wipe"), "done")
     teams = Teams(lambda: solo(shared, tools=[ask_human, wipe]), rules=rules())
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         events = await turn(client, thread, "go")
         (asked,) = of(InputRequested, events)
-        await client.answer(asked.request, Answer(kind="text", text="All of it"))
+        await client.client.answer(asked.request, Answer(kind="text", text="All of it"))
         ended = await until(client, thread, ends, events[-1].seq)
     assert ended[-1].outcome == "done"
     assert RAN == ["wipe"]
@@ -323,7 +323,7 @@ async def test_the_mark_stays_with_the_thread(tmp_path, bringing, restarted):
     teams = Teams(lambda: solo(shared, tools=tools), rules=rules())
     marked = bringing == "fetch"
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         assert (await turn(client, thread, "go"))[-1].outcome == "done"
         events = [] if restarted else await turn(client, thread, "go on")
     if restarted:
@@ -347,7 +347,7 @@ async def test_a_new_thread_is_free_of_marks(tmp_path):
 
         assert await said("go") == "done"
         new = InboundMessage(key=key, author=LOCAL_OPERATOR, text="/new")
-        key = (await gateway.thread((await gateway.accept(new)).thread)).key
+        key = (await gateway.client.thread((await gateway.accept(new)).thread)).key
         assert await said("go") == "done"
     assert RAN == ["wipe"]
 
@@ -359,11 +359,11 @@ async def test_an_approval_for_the_thread_ends_with_text_from_elsewhere(tmp_path
     asked = {**rules(), "wipe": ToolRule(action="ask")}
     teams = Teams(lambda: solo(shared, tools=[fetch, wipe]), rules=asked)
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         events = await turn(client, thread, "one")
         (card,) = of(InputRequested, events)
         assert card.reason == ""
-        await client.answer(card.request, Answer(kind="approve_always"))
+        await client.client.answer(card.request, Answer(kind="approve_always"))
         await until(client, thread, lambda e: ends(e) and e.outcome == "done", events[-1].seq)
         assert (await turn(client, thread, "two"))[-1].outcome == "done"
         assert len(RAN) == 2

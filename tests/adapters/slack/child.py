@@ -83,7 +83,7 @@ async def main(url: str, token: str, folder: str, key: str, user: str) -> None:
         ) as gateway,
     ):
         surface = SlackSurface(clients)
-        async with surface.maintained(), delivering(gateway, surface):
+        async with surface.maintained(), delivering(gateway.delivery, surface):
             asked = InboundMessage(
                 key=thread, author=author, text="do it", dedupe=(f"asked/{key}",)
             )

@@ -114,7 +114,7 @@ async def running(
             call_seconds=2.0,
             rates=SlackLimits(Pacer(shared, slack.clock)),
         )
-        async with surface.maintained(), delivering(gateway, surface, clock=slack.clock):
+        async with surface.maintained(), delivering(gateway.delivery, surface, clock=slack.clock):
             yield RunningGateway(slack, gateway, surface)
 
 

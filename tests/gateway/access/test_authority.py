@@ -142,11 +142,11 @@ async def test_a_list_of_threads_says_where_they_are_and_who_waits_for_whom(tmp_
     route = {"adapter": "x", "channels": ["C1"], "users": [ANN.id, EVE.id]}
     both = Access(routes=[Route.model_validate(route)])
     async with Gateway(new_store(tmp_path), teams, access=both) as gateway:
-        own = await gateway.create_thread()
+        own = await gateway.client.create_thread()
         receipt = await gateway.accept(HELLO)
         await until(gateway, receipt.thread, ends)
         await gateway.accept(replace(HELLO, author=EVE, text="and this"))
-        [there] = await gateway.threads(platform="x")
-        assert await gateway.threads(platform="local") == [own]
+        [there] = await gateway.client.threads(platform="x")
+        assert await gateway.client.threads(platform="local") == [own]
     assert (there.platform, there.channel, there.state) == ("x", "C1", "waiting")
     assert (there.asks, there.asked, there.queued) == ("boss", "Ann", 1)

@@ -96,9 +96,9 @@ async def test_a_turn_says_who_approved_which_arguments_and_what_the_tool_did(tm
     rules = {"send": ToolRule(action="ask")}
     teams = ScriptedTeams(lambda: solo(shared, tools=[send, read]), rules=rules)
     async with opened(tmp_path, teams) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         events = await turn(gateway, thread, "go")
-        await gateway.send(thread, "/approve")
+        await gateway.client.send(thread, "/approve")
         await until(gateway, thread, ends, events[-1].seq)
         lines = [json.loads(each) async for each in audit_lines(gateway.store)]
         by_tool = {
@@ -118,7 +118,7 @@ async def test_a_turn_says_who_approved_which_arguments_and_what_the_tool_did(tm
         assert {each["arguments"] for each in of_send} == {'{"to": "all"}'}
         assert len({each["turn"] for each in of_send}) == 1
         assert [each["actor"] for each in of_send] == ["solo", "local:operator", "solo", "solo"]
-        await gateway.delete_thread(thread)
+        await gateway.client.delete_thread(thread)
         left = [json.loads(each) async for each in audit_lines(gateway.store)]
     assert [each["action"] for each in left[:-1]] == [each["action"] for each in lines]
     assert not any(each.keys() & {"arguments", "arguments_hash", "note", "place"} for each in left)

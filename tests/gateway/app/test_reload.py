@@ -179,7 +179,7 @@ async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
 async def test_a_service_that_watches_its_config_says_so(folder):
     store = new_store(folder / "store")
     async with open_service(load(folder), store, watch=True) as (gateway, _, read_anew):
-        assert (await SocketClient.connect(folder / "store")).owner_watches
+        assert (await SocketClient.connect(folder / "store")).watches
         write(folder, model="new")
         assert '-> "parts:new"' in await read_anew(dry_run=False)  # it may still be told to
         thread = (await gateway.accept(said("hello"))).thread
@@ -191,7 +191,7 @@ async def test_a_changed_module_is_imported_anew_unless_the_config_is_refused(fo
         (folder / "parts.py").write_text(PARTS.replace('"old"', '"own"'))
         assert "did not change" in await read_anew(dry_run=True)
         write(folder, users="nobody here")
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         assert of(MessageFinished, await turn(gateway, thread, "hi"))[0].text == "old"
         await read_anew(dry_run=False)
         assert of(MessageFinished, await turn(gateway, thread, "hi"))[0].text == "own"
@@ -205,7 +205,7 @@ async def test_a_dry_run_changes_nothing(folder):
         text = await reload(remote, dry_run=True)
         assert text.splitlines()[-1] == "Nothing was changed: this was a dry run."
         assert '-> "parts:new"' in text
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         assert of(MessageFinished, await turn(gateway, thread, "hi"))[0].text == "old"
         lines = [line async for line in audit_lines(gateway.store)]
         assert not any("config.reloaded" in line for line in lines)

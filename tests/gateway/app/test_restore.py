@@ -69,7 +69,7 @@ def test_a_serving_gateway_goes_on_from_the_backup_and_takes_no_broken_config_on
 
     async def first(gateway: Gateway) -> None:
         inbox.append((await gateway.accept(message("before"))).inbox)
-        await gateway.backup(backup)
+        await gateway.client.backup(backup)
         await gateway.accept(message("after"))
         seen.append(await titles(tmp_path))
         (tmp_path / "config.toml").write_text("nonsense = 1")

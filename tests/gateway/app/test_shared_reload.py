@@ -70,7 +70,7 @@ class Served:
         self.gateway, self.store, self.folder = gateway, store, folder
 
     async def about(self) -> str:
-        (team,) = await self.gateway.choices("team")
+        (team,) = await self.gateway.client.choices("team")
         return team.description.partition(":")[0]
 
     async def until(self, about: str) -> None:
@@ -122,7 +122,7 @@ async def test_a_node_with_another_config_takes_no_threads_until_all_have_one(
 
         async def until(takes: bool) -> None:
             async with asyncio.timeout(10):
-                while (OTHER_CONFIG not in await second.gateway.troubles()) != takes:  # noqa: ASYNC110 (the healing's doing)
+                while (OTHER_CONFIG not in await second.gateway.client.troubles()) != takes:  # noqa: ASYNC110 (the healing's doing)
                     await asyncio.sleep(0.02)
 
         await until(False)
@@ -130,7 +130,7 @@ async def test_a_node_with_another_config_takes_no_threads_until_all_have_one(
             True,
             False,
         ]
-        assert OTHER_CONFIG not in await first.gateway.troubles()
+        assert OTHER_CONFIG not in await first.gateway.client.troubles()
         write(first.folder, "other")
         await reload(first.store, dry_run=False)
         await until(True)

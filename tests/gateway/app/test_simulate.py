@@ -12,8 +12,8 @@ from gateway.adapter import AdapterHost
 from gateway.base.exit_codes import ExitCode
 from gateway.base.redaction import Redaction
 from gateway.cli import main
+from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.gateway import Receipt
 from tests.fakes.scripted_platform import Platform, installed
 
 CONFIG = """

@@ -61,7 +61,7 @@ class Watched:
         return [text for text, _ in self.told]
 
     async def answer(self) -> str:
-        thread = (await self.gateway.create_thread()).id
+        thread = (await self.gateway.client.create_thread()).id
         return of(MessageFinished, await turn(self.gateway, thread, "hi"))[0].text
 
 

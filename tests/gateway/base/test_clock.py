@@ -52,7 +52,7 @@ async def test_a_conversation_keeps_its_order_whatever_the_clock_says(tmp_path: 
     teams = ScriptedTeams(lambda: solo(shared))
     store = new_store(tmp_path, clock=clock)
     async with Gateway(store, teams, limits=Limits(retention=90 * DAY), clock=clock) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         for n, jump in enumerate((0.0, YEAR, -2 * YEAR, YEAR), start=1):
             clock.now += jump
             await turn(gateway, thread, f"question {n}")
@@ -143,13 +143,13 @@ async def test_a_clock_that_jumps_ahead_denies_no_approval_that_is_open(
         rules={"send": ToolRule(action="ask", expires=24 * HOUR)},
     )
     async with Watched(tmp_path, teams, clock, steady) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         asked = of(InputRequested, await turn(gateway, thread, "go"))[0]
         clock.now += YEAR
         steady.now += YEAR * passes
         await gateway.looks_again()
         if not passes:
-            await gateway.send(thread, f"/approve {asked.request}")
+            await gateway.client.send(thread, f"/approve {asked.request}")
         events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
     outcomes = [event.outcome for event in of(InputResolved, events)]
     assert outcomes == [EXPIRED if passes else "approved"]
@@ -172,7 +172,7 @@ async def test_requests_expire_in_time_whatever_the_clock_is_set_to(
 ) -> None:
     clock, steady = Clock(), Clock()
     async with Watched(tmp_path, asks_to_send(), clock, steady) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         if asked == "before":
             await turn(gateway, thread, "go")
         clock.now += jump
@@ -182,7 +182,7 @@ async def test_requests_expire_in_time_whatever_the_clock_is_set_to(
         clock.now += 24 * HOUR - 1
         steady.now += 24 * HOUR - 1
         await gateway.looks_again()
-        assert (await gateway.thread(thread)).state == "waiting"
+        assert (await gateway.client.thread(thread)).state == "waiting"
         clock.now += 1
         steady.now += 1
         events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
@@ -196,13 +196,13 @@ async def test_a_request_outlives_a_restart_after_the_clock_was_put_right(
 ) -> None:
     clock, steady = Clock(), Clock()
     async with Watched(tmp_path, asks_to_send(), clock, steady) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "go")
         clock.now += jump
         await gateway.looks_again()
     async with Watched(tmp_path, asks_to_send("done"), clock, steady) as gateway:
         await gateway.looks_again()
-        assert (await gateway.thread(thread)).state == "waiting"
+        assert (await gateway.client.thread(thread)).state == "waiting"
         clock.now += 24 * HOUR
         steady.now += 24 * HOUR
         events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
@@ -213,12 +213,12 @@ async def test_a_request_outlives_a_restart_after_the_clock_was_put_right(
 async def test_a_request_of_a_time_to_come_lasts_as_long_as_it_was_to_last(tmp_path: Path) -> None:
     clock, steady = Clock(), Clock()
     async with Watched(tmp_path, asks_to_send(), clock, steady) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "go")
     clock.now -= YEAR
     async with Watched(tmp_path, asks_to_send("done"), clock, steady) as gateway:
         await gateway.looks_again()
-        assert (await gateway.thread(thread)).state == "waiting"
+        assert (await gateway.client.thread(thread)).state == "waiting"
         clock.now += 24 * HOUR
         steady.now += 24 * HOUR
         events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
@@ -240,12 +240,12 @@ async def test_words_that_come_after_a_question_has_expired_are_no_answer(tmp_pa
     async with Gateway(
         store, teams, clock=clock, steady=steady, limits=Limits(requests_expire=HOUR)
     ) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "go")
-        seq = (await gateway.thread(thread)).last_seq
+        seq = (await gateway.client.thread(thread)).last_seq
         clock.now += HOUR
         steady.now += HOUR
-        receipt = await gateway.send(thread, "the red one")
+        receipt = await gateway.client.send(thread, "the red one")
         assert receipt.outcome == "queued"
         first = await until(gateway, thread, ends, after=seq)
         events = await until(gateway, thread, ends, after=first[-1].seq)
@@ -272,12 +272,12 @@ async def test_words_that_come_just_before_a_question_expires_are_the_answer(
     async with Gateway(
         store, teams, clock=clock, steady=steady, limits=Limits(requests_expire=HOUR)
     ) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "go")
         clock.now += HOUR - 1
         clock.now += YEAR
         steady.now += HOUR - 1
-        receipt = await gateway.send(thread, "the red one")
+        receipt = await gateway.client.send(thread, "the red one")
         assert receipt.outcome == "answer"
 
 

@@ -13,7 +13,7 @@ from tests.gateway.scripted import CAN_CALL, ScriptedTeams, calls, ends, model, 
 
 
 async def page_of(gateway: Gateway) -> list[str]:
-    status = await gateway.status()
+    status = await gateway.client.status()
     return metrics_page(gateway.vitals, status, gateway.store.folder, None).decode().splitlines()
 
 
@@ -57,7 +57,7 @@ async def test_tools_are_counted_by_name_and_outcome_and_invented_ones_without(t
     )
     teams = ScriptedTeams(lambda: solo(client, tools=[lookup]))
     async with Gateway(new_store(tmp_path), teams) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "go")
         page = await page_of(gateway)
     assert samples(page, "tool_calls_total") == {
@@ -75,7 +75,7 @@ async def test_tools_are_counted_by_name_and_outcome_and_invented_ones_without(t
 async def test_a_models_errors_are_counted_by_kind_and_what_follows_as_a_retry(tmp_path):
     client = Failing(["Now."], model_info=CAN_CALL)
     async with Gateway(new_store(tmp_path), ScriptedTeams(lambda: solo(client))) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "go")
         await turn(gateway, thread, "/retry")
         page = await page_of(gateway)

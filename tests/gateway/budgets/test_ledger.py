@@ -188,7 +188,7 @@ async def test_a_retry_counts_as_a_turn_and_keeps_what_its_turn_has_used(tmp_pat
         events = await here.say()
         for _ in range(2):
             (thread,) = here.seen
-            after = (await here.gateway.thread(thread)).last_seq
+            after = (await here.gateway.client.thread(thread)).last_seq
             await here.say("/retry")
             events = await until(here.gateway, thread, ends, after)
             assert outcome(events) == "failed"
@@ -301,7 +301,7 @@ async def test_one_turn_has_a_budget_of_its_own_also_over_a_wait_for_people(tmp_
         (thread,) = here.seen
     # Another process goes on with it.
     async with world(tmp_path, teams, budget, clock=clock) as again:
-        await again.gateway.send(thread, f"/approve {asked.request}")
+        await again.gateway.client.send(thread, f"/approve {asked.request}")
         events = await until(again.gateway, thread, ends, waiting[-1].seq)
         assert outcome(events) == "failed"
         assert "for one turn is used up (100 tokens). An operator can raise it." in told(events)[0]
@@ -401,7 +401,7 @@ async def test_usage_tells_the_thread_s_and_the_person_s_own_and_operators_every
             " An operator can raise it."
         )
         (thread,) = here.seen
-        operator = await here.gateway.send(thread, "/usage")
+        operator = await here.gateway.client.send(thread, "/usage")
         assert "Everybody, today: 200 tokens (120 read, 80 written) in 2 turns." in operator.reply
 
 
@@ -414,12 +414,12 @@ async def test_what_is_deleted_stays_in_the_sums_without_names(tmp_path):
         await here.say(root="1")
         await here.say(root="2")
         first, second = here.seen
-        await here.gateway.delete_thread(first)
+        await here.gateway.client.delete_thread(first)
         # Who has a thread deleted gets no new budget by that.
         assert outcome(await here.say(root="3")) == "failed"
         whole = UsageTotals(prompt_tokens=120, completion_tokens=80, turns=2)
         assert await store.run(usage.spent, "workspace", "slack:T1", 0.0) == whole
-        await here.gateway.delete_person(ANN.id)
+        await here.gateway.client.delete_person(ANN.id)
         assert outcome(await here.say(root="4")) == "done"
         everything = await store.write(lambda c: c.fetch("SELECT * FROM usage"))
         assert {row["thread"] for row in everything if row["person"] == ""} == {""}
@@ -572,8 +572,8 @@ async def test_an_answer_that_was_stopped_counts_as_far_as_it_came(tmp_path):
         async with asyncio.TaskGroup() as group:
             turn = group.create_task(here.say("one two three"))
             await begun.wait()
-            (thread,) = [each.id for each in await here.gateway.threads()]
-            await here.gateway.send(thread, "/stop")
+            (thread,) = [each.id for each in await here.gateway.client.threads()]
+            await here.gateway.client.send(thread, "/stop")
         assert outcome(turn.result()) == "stopped"
         used = await here.gateway.store.run(usage.spent, "thread", thread, 0.0)
     assert used.completion_tokens == 2

@@ -59,8 +59,8 @@ class Cluster:
         )
 
     async def _ask(self, node: Gateway) -> list[SessionEvent]:
-        thread = (await node.create_thread()).id
-        await node.send(thread, "go")
+        thread = (await node.client.create_thread()).id
+        await node.client.send(thread, "go")
         return await until(node, thread, ends)
 
     async def used(self) -> tuple[int, int]:

@@ -83,7 +83,7 @@ def test_without_a_store_nothing_was_done(tmp_path, monkeypatch):
 
 async def test_it_works_beside_a_running_gateway_which_notes_what_commands_do(folder):
     async with opened(folder / "store", lambda: solo("yes")) as gateway:
-        thread = (await gateway.create_thread(title="trip")).id
+        thread = (await gateway.client.create_thread(title="trip")).id
         for command in (
             ("sessions", "export", "trip"),
             ("backup", str(folder / "copy.db")),
@@ -108,7 +108,7 @@ def test_commands_note_what_they_do_where_no_gateway_runs(folder):
 
     async def prepare() -> None:
         async with opened(folder / "store", lambda: solo("yes")) as gateway:
-            await gateway.create_thread(title="trip")
+            await gateway.client.create_thread(title="trip")
             store = cast("AnyStore", gateway.store)
             kept = code.kept(gateway._clock())
             await store.write(lambda c: add_code(c, Author(id="x:ann", name="Ann"), kept))
@@ -138,7 +138,7 @@ def test_commands_note_what_they_do_where_no_gateway_runs(folder):
 def test_an_export_that_can_not_be_noted_is_written_all_the_same(folder):
     async def prepare() -> None:
         async with opened(folder / "store", lambda: solo("yes")) as gateway:
-            await gateway.rename_thread((await gateway.create_thread()).id, "trip")
+            await gateway.client.rename_thread((await gateway.client.create_thread()).id, "trip")
 
     asyncio.run(prepare())
     (folder / "store" / "lock").unlink()

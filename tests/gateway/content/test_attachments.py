@@ -192,9 +192,9 @@ async def test_the_same_contents_are_stored_once_and_go_with_the_last_message(tm
         ]
         assert rows_in(tmp_path, "SELECT data FROM blobs") == [(data,)]
         for thread in threads[:-1]:
-            await gateway.delete_thread(thread)
+            await gateway.client.delete_thread(thread)
             assert rows_in(tmp_path, "SELECT COUNT(*) FROM blobs") == [(1,)]
-        await gateway.delete_thread(threads[-1])
+        await gateway.client.delete_thread(threads[-1])
         assert rows_in(tmp_path, "SELECT COUNT(*) FROM blobs") == [(0,)]
     left = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"the same contents" not in left

@@ -79,7 +79,7 @@ async def test_a_store_that_takes_no_writes_is_degraded_and_not_ready(tmp_path):
         assert (status, json.loads(body)["status"]) == (200, "degraded")
         trouble = "The store refuses writes (StoreUnwritable). What it refuses is not accepted."
         assert json.loads(body)["troubles"] == [trouble]
-        assert list((await gateway.status()).troubles) == [trouble]
+        assert list((await gateway.client.status()).troubles) == [trouble]
         assert "\nparley_troubles 1.0\n" in (await get("/metrics"))[2]
 
 
@@ -121,13 +121,13 @@ async def test_a_platform_that_falls_silent_is_told_from_one_that_is_heard():
 
 async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(tmp_path):
     async with watched(tmp_path) as (gateway, get):
-        thread = (await gateway.create_thread(title=SECRET)).id
+        thread = (await gateway.client.create_thread(title=SECRET)).id
         await turn(gateway, thread, f"say {SECRET}")
-        await gateway.send(thread, "/status")
+        await gateway.client.send(thread, "/status")
         for n, good in enumerate((True, True, False)):
             await gateway.store.run(people.rate, thread, "part", f"chat:person {n}", good=good)
         gateway.health.count_ignored("not addressed")
-        gateway.note_wait(thread, "scripted", "posts")
+        gateway.delivery.note_wait(thread, "scripted", "posts")
         gateway.vitals.platforms.frame("scripted")
         bodies = [await get(path) for path in ("/metrics", "/readyz", "/healthz")]
     lines = bodies[0][2].splitlines()
@@ -284,7 +284,7 @@ def lines(monkeypatch, caplog):
 async def test_the_log_has_the_ids_of_a_turn_and_not_its_words(tmp_path, lines, caplog):
     caplog.set_level(logging.DEBUG, "gateway")
     async with watched(tmp_path) as (gateway, _):
-        thread = (await gateway.create_thread(title=SECRET)).id
+        thread = (await gateway.client.create_thread(title=SECRET)).id
         events = await turn(gateway, thread, f"say {SECRET}")
     [accepted] = [line for line in lines if line["message"].startswith("accepted")]
     assert (accepted["message"], accepted["thread"]) == ("accepted as turn", thread)
@@ -342,8 +342,8 @@ async def test_told_twice_it_ends_without_waiting_for_safe_points(tmp_path):
     teams = ScriptedTeams(lambda: solo(shared, tools=[wait]))
     gateway = Gateway(new_store(tmp_path), teams, limits=limits)
     async with gateway:
-        thread = (await gateway.create_thread()).id
-        await gateway.send(thread, "go")
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await door.reached.wait()
         gateway.hurry()
     assert (await new_store(tmp_path).run(threads.thread, thread)).state == "working"

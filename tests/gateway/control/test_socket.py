@@ -68,21 +68,21 @@ async def test_a_second_client_sees_and_does_what_the_first_can(tmp_path):
         assert [found.title for found in await client.threads(search="near")] == ["Near"]
         assert not await client.stop(thread.id)
         assert client.commands() == local.commands()
-        assert await client.agents() == await local.agents() != {}
+        assert await client.agents() == await local.client.agents() != {}
         assert await client.agents("a team of old") == {}
-        assert await client.choices("team") == await local.choices("team") != []
+        assert await client.choices("team") == await local.client.choices("team") != []
         assert await client.choices("model") == [
             Choice(name="small", description="replay-small"),
             Choice(name="large", description="replay-large"),
             Choice(name="default", description="each agent its own again"),
         ]
-        assert (client.owner(), local.owner()) == (os.getpid(), None)
+        assert (client.owner(), local.client.owner()) == (os.getpid(), None)
         status = await client.status()
         assert (status.pid, status.running) == (os.getpid(), 0)
         assert status.counts is not None
         assert status.counts.threads == {"idle": 1}
         await client.delete_thread(thread.id)
-        assert await local.threads() == []
+        assert await local.client.threads() == []
 
 
 async def test_a_request_is_answered_through_the_socket(tmp_path):
@@ -124,7 +124,7 @@ async def test_hanging_up_ends_the_subscription(tmp_path):
     async with opened(tmp_path, lambda: solo("one")) as local:
         client = await SocketClient.connect(tmp_path)
         thread = (await client.create_thread(title="t")).id
-        await local.rename_thread(thread, "u")
+        await local.client.rename_thread(thread, "u")
         async with aclosing(client.events(thread)) as events:
             await anext(events)
             assert local._bus._subscriptions
@@ -213,7 +213,7 @@ async def test_a_second_process_talks_to_the_team(tmp_path):
             sys.executable, "-c", SECOND, str(tmp_path), stdout=asyncio.subprocess.PIPE
         )
         out, _ = await process.communicate()
-        [thread] = await local.threads()
+        [thread] = await local.client.threads()
     assert out == b"Hello over there.\n"
     assert thread.title == "from a second process"
 

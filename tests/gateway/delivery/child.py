@@ -76,7 +76,7 @@ async def main(folder: Path, file: Path, call: str, when: str) -> None:
         return solo(Slow(list(WORDS), speaker="solo"), model_client_stream=True)
 
     async with served(folder, FileSurface(file, call, when), team) as gateway:
-        if not await gateway.threads():
+        if not await gateway.client.threads():
             await say(gateway, "count")
         await all_told(gateway)
 

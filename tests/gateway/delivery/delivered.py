@@ -42,7 +42,7 @@ async def served(
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
     async with (
         Gateway(new_store(folder), teams, access=access or Access([ANN.id])) as gateway,
-        delivering(gateway, surface, clock=clock),
+        delivering(gateway.delivery, surface, clock=clock),
     ):
         yield gateway
 

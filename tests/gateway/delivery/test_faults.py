@@ -210,7 +210,7 @@ async def test_the_operator_is_told_why_a_message_is_not_delivered(
         await board.until(lambda b: b.calls)
         await story.tell(said("a", "m", "Hello."), DONE)
         await all_told(gateway, clock)
-        assert [*(await gateway.status()).remarks] == [f"scripted: not delivered: {why}"]
+        assert [*(await gateway.client.status()).remarks] == [f"scripted: not delivered: {why}"]
 
 
 async def test_a_place_that_is_gone_is_given_up_until_somebody_writes_there(tmp_path: Path) -> None:
@@ -435,7 +435,7 @@ async def test_a_deleted_thread_leaves_no_rows_and_no_writer(tmp_path: Path) -> 
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "A secret"))
         await board.until(lambda b: b.posted and b.busy)
-        await gateway.delete_thread(story.thread)
+        await gateway.client.delete_thread(story.thread)
         await board.until(lambda b: b.busy[-1] == "idle")
         with pytest.raises(NotFound):
             await gateway.store.run(outbox.delivery, story.thread)
@@ -614,8 +614,8 @@ async def test_a_platform_that_hangs_holds_up_no_turn(tmp_path: Path) -> None:
     async with served(tmp_path, surface, lambda: solo("Hello.")) as gateway:
         thread = await say(gateway, "hi")
         async with asyncio.timeout(5):
-            while (await gateway.thread(thread)).state != "idle" or not (  # noqa: ASYNC110
-                await gateway.thread(thread)
+            while (await gateway.client.thread(thread)).state != "idle" or not (  # noqa: ASYNC110
+                await gateway.client.thread(thread)
             ).last_seq:
                 await asyncio.sleep(0.01)
         assert board.posted == []
@@ -658,7 +658,7 @@ async def test_after_a_restart_an_interrupted_message_says_so(tmp_path: Path) ->
         again = Story(gateway, story.thread)
         await again.tell(delta("a", "m", "One two", replace=True))  # what it finds in its store
         await again.tell(replace(BEGIN, resumed=True))
-        async with delivering(gateway, Surface(board), clock=clock):
+        async with delivering(gateway.delivery, Surface(board), clock=clock):
             await board.until(lambda b: b.posted[0].speech.resuming)
             assert board.texts == ["a: One two"]
             await again.tell(delta("a", "m", "Uno", replace=True), said("a", "m", "Uno."), DONE)
@@ -791,7 +791,7 @@ async def test_what_was_posted_after_a_backup_is_not_posted_again_unmarked(
     teams = ScriptedTeams(lambda: solo("unused"))
     async with Gateway(new_store(folder), teams) as gateway:
         await (await Story.begun(gateway)).tell(*HELLO)
-        await gateway.backup(backup)
+        await gateway.client.backup(backup)
     clock = VirtualClock()
     async with served(folder, Surface(board), clock=clock) as gateway:
         await all_told(gateway, clock)

@@ -155,7 +155,7 @@ async def test_a_question_is_a_card_that_shows_its_outcome(tmp_path: Path) -> No
         assert board.texts == ["? solo wants to use ring. open"]
         assert card.mentions == (ANN.id,)
         assert board.busy[-1] == "waiting"
-        await gateway.answer(card.request.request, Answer(kind="approve"), author=ANN)
+        await gateway.client.answer(card.request.request, Answer(kind="approve"), author=ANN)
         await board.until(lambda b: len(b.posted) > 1)
         await all_told(gateway)
     assert board.texts[0] == "? solo wants to use ring. approved"
@@ -432,7 +432,9 @@ async def test_an_approval_is_copied_to_where_approvers_look(tmp_path: Path) -> 
         assert isinstance(copy.content, Card)
         assert (there.place.key, copy.place.key.channel) == (HERE, "approvals")
         assert copy.content.away
-        await gateway.answer(copy.content.request.request, Answer(kind="approve"), author=ANN)
+        await gateway.client.answer(
+            copy.content.request.request, Answer(kind="approve"), author=ANN
+        )
         await board.until(lambda b: len(b.posted) > 2)
         await all_told(gateway)
     assert [posted.text.endswith("approved") for posted in board.posted[:2]] == [True, True]
@@ -560,7 +562,7 @@ async def test_what_was_written_elsewhere_is_shown_here(tmp_path: Path) -> None:
     async with served(tmp_path, Surface(board), lambda: solo(client), access=access) as gateway:
         thread = await say(gateway, "hi")
         await all_told(gateway)
-        await gateway.send(thread, "And you\nthere?")
+        await gateway.client.send(thread, "And you\nthere?")
         await board.until(lambda b: len(b.posted) == 3)
         await all_told(gateway)
     assert board.texts == [

@@ -96,7 +96,7 @@ async def test_an_agent_asks_a_web_service_of_the_config(
         model.script(called, called, Reply(text="Shelf 12."))
         teams = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
         async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
-            events = await turn(gateway, (await gateway.create_thread()).id, "where is it?")
+            events = await turn(gateway, (await gateway.client.create_thread()).id, "where is it?")
         await teams.aclose()
     assert bool(of(InputRequested, events)) is asked
     if not asked:

@@ -81,11 +81,11 @@ async def test_threads_are_told_what_is_found_and_it_counts_as_foreign_text(fold
         call = Reply(calls=[Call(name="order", arguments={"item": "tea"})])
         model.script(Reply(text="28 days."), Reply(text="28 days."), call)
         async with own_gateway(loaded, store_of(loaded)) as gateway:
-            first = (await gateway.create_thread()).id
+            first = (await gateway.client.create_thread()).id
             events = await turn(gateway, first, "How many days of leave?")
             assert [each.text for each in of(MessageFinished, events)] == ["28 days."]
             assert "leave.md:1\\n# Leave" in shown(model.requests[0])
-            other = (await gateway.create_thread()).id
+            other = (await gateway.client.create_thread()).id
             await turn(gateway, other, "Leave, please.")
             assert "leave.md:1\\n# Leave" in shown(model.requests[1])
             # Whoever wrote the file may have made this call: it is asked, though allowed.

@@ -64,7 +64,9 @@ async def test_an_agent_has_the_tools_of_a_server_beside_its_own(
         teams = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
         # The server ends with the gateway: a task of it that is left would fail the test.
         async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
-            events = await turn(gateway, (await gateway.create_thread()).id, "add one and two")
+            events = await turn(
+                gateway, (await gateway.client.create_thread()).id, "add one and two"
+            )
         await teams.aclose()
     assert [event.text for event in of(MessageFinished, events)] == ["3"]
     assert notes.read_text() == "add 1 2\n"

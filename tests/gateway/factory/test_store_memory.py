@@ -63,7 +63,7 @@ async def test_each_person_has_a_part_of_their_own(tmp_path):
 async def test_a_deleted_person_is_deleted_there_too(tmp_path):
     async with desk(tmp_path, chroma(tmp_path), ALLOW) as served:
         await served.say(ANN, "remember ovens are hot", "1", team="notes")
-        await served.gateway.delete_person(ANN.id)
+        await served.gateway.client.delete_person(ANN.id)
         assert await served.say(ANN, "are ovens hot", "2", team="notes") == "nothing"
 
 
@@ -79,7 +79,7 @@ async def test_a_store_that_can_t_be_reached_is_said(tmp_path):
     async with desk(tmp_path, chroma(tmp_path), ALLOW) as served:
         assert NOT_EVERYWHERE in (await served.command(ANN, "/memory forget all")).reply
         with pytest.raises(GatewayError, match="chromadb could not be reached"):
-            await served.gateway.delete_person(ANN.id)
+            await served.gateway.client.delete_person(ANN.id)
 
 
 async def test_a_command_from_before_the_start_deletes_there_too(tmp_path):

@@ -150,12 +150,12 @@ async def test_a_chosen_model_survives_restarts_with_the_memory_until_the_config
 ):
     teams = source(tmp_path)
     async with gateway(tmp_path, teams) as client:
-        told = (await client.create_thread()).id
+        told = (await client.client.create_thread()).id
         assert answers(await turn(client, told, "one")) == [("big-1", "big-1")]
-        receipt = await client.send(told, "/model quick")
+        receipt = await client.client.send(told, "/model quick")
         assert (receipt.outcome, receipt.reply) == ("command", "")
         assert answers(await turn(client, told, "two")) == [("small-1", "small-1")]
-        assert (await client.thread(told)).model == "quick"
+        assert (await client.client.thread(told)).model == "quick"
 
     async with gateway(tmp_path, source(tmp_path)) as client:
         assert answers(await turn(client, told, "three")) == [("small-1", "small-1")]
@@ -169,7 +169,7 @@ async def test_a_chosen_model_survives_restarts_with_the_memory_until_the_config
             "The model 'quick' can't be used here any more: it is not in the config. "
             "Each agent uses its own."
         ]
-        assert (await client.thread(told)).model == ""
+        assert (await client.client.thread(told)).model == ""
     assert heard()[-2:] == ["big-1", "five"]
 
 
@@ -203,10 +203,10 @@ async def test_a_turn_that_waits_goes_on_with_its_model_and_the_next_takes_the_c
         assert await say(ANN, "/model quick") == MODEL_NOT_YOURS
         assert (await say(ANN, "/model")).startswith("Each agent uses its own model")
         assert await say(BOSS, "/model quick") == ""
-        await gate.answer(of(InputRequested, events)[0].request, Answer(kind="approve"))
+        await gate.client.answer(of(InputRequested, events)[0].request, Answer(kind="approve"))
         await until(gate, first.thread, is_over)
         assert teams.built_on == [""]
-        assert await gate.agents(model="quick") == {"a": "quick"}
-        assert await gate.agents(model="gone") == {"a": "replay"}
+        assert await gate.client.agents(model="quick") == {"a": "quick"}
+        assert await gate.client.agents(model="gone") == {"a": "replay"}
         await turn(gate, first.thread, "and now?")
         assert teams.built_on == ["", "quick"]

@@ -47,7 +47,7 @@ async def at(
 async def begun(folder: Path, origin: Origin = A, **more: Any) -> str:
     """A thread of a config, with one turn."""
     async with at(folder, origin) as gateway:
-        thread = (await gateway.create_thread(**more)).id
+        thread = (await gateway.client.create_thread(**more)).id
         await turn(gateway, thread, "hello")
     return thread
 
@@ -55,25 +55,25 @@ async def begun(folder: Path, origin: Origin = A, **more: Any) -> str:
 async def test_a_message_to_another_config_s_thread_says_what_is_sent_where(tmp_path):
     thread = await begun(tmp_path)
     async with at(tmp_path, B) as gateway:
-        before = (await gateway.thread(thread)).last_seq
+        before = (await gateway.client.thread(thread)).last_seq
         with pytest.raises(OtherConfig) as refused:
-            await gateway.send(thread, "go on")
+            await gateway.client.send(thread, "go on")
         assert "begun with '/a/config.toml'" in str(refused.value)
         assert "'/b/config.toml', all of it is sent to replay (models.example)" in str(
             refused.value
         )
-        assert (await gateway.thread(thread)).last_seq == before
+        assert (await gateway.client.thread(thread)).last_seq == before
 
 
 async def test_once_it_is_adopted_it_goes_on_and_belongs_to_this_config(tmp_path):
     thread = await begun(tmp_path)
     async with at(tmp_path, B) as gateway:
-        assert (await gateway.thread(thread)).foreign
-        await gateway.adopt_thread(thread)
-        assert not (await gateway.thread(thread)).foreign
+        assert (await gateway.client.thread(thread)).foreign
+        await gateway.client.adopt_thread(thread)
+        assert not (await gateway.client.thread(thread)).foreign
         said = of(MessageFinished, await turn(gateway, thread, "go on"))
         assert [each.text for each in said] == ["One."]
-        newest = await gateway.newest_thread()
+        newest = await gateway.client.newest_thread()
         assert newest is not None
         assert newest.id == thread
         everything: dict[str, Any] = {
@@ -87,7 +87,7 @@ async def test_once_it_is_adopted_it_goes_on_and_belongs_to_this_config(tmp_path
         assert ("thread.adopted", B.path) in [(row.what, row.object) for row in rows]
     async with at(tmp_path, A) as gateway:
         with pytest.raises(OtherConfig):
-            await gateway.send(thread, "back")
+            await gateway.client.send(thread, "back")
 
 
 @pytest.mark.parametrize(
@@ -105,32 +105,34 @@ async def test_once_it_is_adopted_it_goes_on_and_belongs_to_this_config(tmp_path
 async def test_the_newest_thread_is_one_of_this_config(tmp_path, here, found):
     thread = await begun(tmp_path)
     async with at(tmp_path, here) as gateway:
-        newest = await gateway.newest_thread()
+        newest = await gateway.client.newest_thread()
         assert (newest.id if newest else None) == (thread if found else None)
         if newest:
-            await gateway.send(thread, "go on")  # and it asks nothing
+            await gateway.client.send(thread, "go on")  # and it asks nothing
         else:
             with pytest.raises(OtherConfig):
-                await gateway.send(thread, "go on")
+                await gateway.client.send(thread, "go on")
 
 
 async def test_two_configs_with_one_team_name_have_their_own_newest_thread(tmp_path):
     first, second = await begun(tmp_path, A), await begun(tmp_path, B)
     for origin, own in ((A, first), (B, second)):
         async with at(tmp_path, origin) as gateway:
-            newest = await gateway.newest_thread()
+            newest = await gateway.client.newest_thread()
             assert newest is not None
             assert newest.id == own
-            shown = {each.id: (each.config, each.foreign) for each in await gateway.threads()}
+            shown = {
+                each.id: (each.config, each.foreign) for each in await gateway.client.threads()
+            }
             assert shown == {first: (A.path, origin is B), second: (B.path, origin is A)}
 
 
 async def test_a_thread_from_before_belongs_to_no_config(tmp_path):
     thread = await begun(tmp_path, NO_ORIGIN)
     async with at(tmp_path, A) as gateway:
-        assert await gateway.newest_thread() is None
+        assert await gateway.client.newest_thread() is None
         with pytest.raises(OtherConfig, match="not known with which config"):
-            await gateway.send(thread, "go on")
+            await gateway.client.send(thread, "go on")
 
 
 async def test_a_team_that_this_config_has_not_is_said_before_anything_is_asked(tmp_path):
@@ -138,22 +140,22 @@ async def test_a_team_that_this_config_has_not_is_said_before_anything_is_asked(
     teams = answering()
     teams.names = lambda: ["demo"]
     async with at(tmp_path, B, teams) as gateway:
-        for act in (gateway.send(thread, "go on"), gateway.adopt_thread(thread)):
+        for act in (gateway.client.send(thread, "go on"), gateway.client.adopt_thread(thread)):
             with pytest.raises(NotFound, match=r"'/a/config.toml'.*'other'.*/new"):
                 await act
-        assert await gateway.newest_thread() is None
+        assert await gateway.client.newest_thread() is None
 
 
 @pytest.mark.parametrize("command", [f"/{each.name}" for each in command_infos()])
 async def test_no_command_lets_a_model_read_another_config_s_thread(tmp_path, command):
     async with at(tmp_path, A, answering(RuntimeError("down"))) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "hello")  # it failed: /retry could go on
     teams = answering()
     async with at(tmp_path, B, teams) as gateway:
         for text in (command, f"{command} 1", f"{command} first 1"):
             try:
-                receipt = await gateway.send(thread, text)
+                receipt = await gateway.client.send(thread, text)
             except (OtherConfig, NotFound):
                 continue
             assert receipt.outcome == "command"
@@ -168,7 +170,7 @@ async def waiting(folder: Path) -> tuple[str, str]:
 
     asking = ScriptedTeams(lambda: solo(model(calls("act"), "Done."), tools=[act]), rules=ASK)
     async with at(folder, A, asking) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         events = await turn(gateway, thread, "act")
         [asked] = of(InputRequested, events)
     return thread, asked.request
@@ -178,12 +180,12 @@ async def test_an_answer_asks_like_a_message(tmp_path):
     thread, request = await waiting(tmp_path)
     async with at(tmp_path, B) as gateway:
         with pytest.raises(OtherConfig):
-            await gateway.answer(request, Answer(kind="approve"))
-        assert (await gateway.request(request)).open
-        unknown = await gateway.answer("f" * 12, Answer(kind="approve"))
+            await gateway.client.answer(request, Answer(kind="approve"))
+        assert (await gateway.delivery.request(request)).open
+        unknown = await gateway.client.answer("f" * 12, Answer(kind="approve"))
         assert unknown == "There is no such request."
-        await gateway.adopt_thread(thread)
-        assert await gateway.answer(request, Answer(kind="deny")) is None
+        await gateway.client.adopt_thread(thread)
+        assert await gateway.client.answer(request, Answer(kind="deny")) is None
 
 
 async def test_no_answer_is_taken_for_a_team_that_this_config_has_not(tmp_path):
@@ -192,8 +194,8 @@ async def test_no_answer_is_taken_for_a_team_that_this_config_has_not(tmp_path):
     teams.names = lambda: ["another"]
     async with at(tmp_path, B, teams) as gateway:
         with pytest.raises(NotFound, match=r"'/a/config.toml'.*'demo'.*/new"):
-            await gateway.answer(request, Answer(kind="approve"))
-        assert (await gateway.request(request)).open
+            await gateway.client.answer(request, Answer(kind="approve"))
+        assert (await gateway.delivery.request(request)).open
 
 
 class Others(ScriptedTeams):
@@ -207,11 +209,11 @@ async def test_another_config_withdraws_no_questions(tmp_path):
     thread, request = await waiting(tmp_path)
     teams = Others(lambda: solo("Hello."), participants=("somebody", "else"))
     async with at(tmp_path, B, teams) as gateway:
-        assert (await gateway.request(request)).open
-        assert (await gateway.thread(thread)).state == "waiting"
+        assert (await gateway.delivery.request(request)).open
+        assert (await gateway.client.thread(thread)).state == "waiting"
     async with at(tmp_path, A, teams) as gateway:
         await until(gateway, thread, lambda event: isinstance(event, InputResolved))
-        assert not (await gateway.request(request)).open
+        assert not (await gateway.delivery.request(request)).open
 
 
 async def interrupted(folder: Path) -> str:
@@ -219,8 +221,8 @@ async def interrupted(folder: Path) -> str:
     door = Door()
     working = ScriptedTeams(lambda: solo(model(calls("wait")), tools=[wait_at(door)]))
     async with at(folder, A, working) as gateway:
-        thread = (await gateway.create_thread()).id
-        await gateway.send(thread, "go")
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await until(gateway, thread, lambda event: isinstance(event, ToolStarted))
         await door.reached.wait()
 
@@ -243,9 +245,9 @@ async def test_an_interrupted_turn_waits_for_its_own_config(tmp_path):
     thread = await interrupted(tmp_path)
     other = answering("Not yours.")
     async with at(tmp_path, B, other) as gateway:
-        own = (await gateway.create_thread()).id
+        own = (await gateway.client.create_thread()).id
         await turn(gateway, own, "hello")
-        assert (await gateway.thread(thread)).foreign
+        assert (await gateway.client.thread(thread)).foreign
     assert other.built == 1
     async with at(tmp_path, A, answering("Here it is.")) as gateway:
         assert of(MessageFinished, await until(gateway, thread, ends))[-1].text == "Here it is."
@@ -255,15 +257,15 @@ async def test_an_interrupted_turn_goes_on_once_it_is_adopted(tmp_path):
     thread = await interrupted(tmp_path)
     async with at(tmp_path, B, answering("Here it is.")) as gateway:
         with pytest.raises(OtherConfig):
-            await gateway.send(thread, "/retry")
-        await gateway.adopt_thread(thread)
+            await gateway.client.send(thread, "/retry")
+        await gateway.client.adopt_thread(thread)
         assert of(MessageFinished, await until(gateway, thread, ends))[-1].text == "Here it is."
 
 
 async def test_an_interrupted_turn_of_another_config_can_be_stopped(tmp_path):
     thread = await interrupted(tmp_path)
     async with at(tmp_path, B, answering("Never.")) as gateway:
-        assert await gateway.stop(thread)
+        assert await gateway.client.stop(thread)
         events = await until(gateway, thread, ends)
         assert (events[-1].outcome, of(MessageFinished, events)) == ("stopped", [])
 

@@ -271,7 +271,7 @@ async def test_every_event_of_everybody_meets_the_same_authority(tmp_path, perso
         if may_decide := person == "operator" and kind in ("click", "modal"):
             await until(gateway, opened.thread, lambda e: ends(e) and e.outcome == "done")
         elif kind not in ("stop", "command"):  # both end the turn that waits
-            assert (await gateway.thread(opened.thread)).state == "waiting"
+            assert (await gateway.client.thread(opened.thread)).state == "waiting"
     assert len(client.create_calls) == before + may_decide
     assert sent == ["sent"] * may_decide
 
@@ -310,10 +310,10 @@ async def test_a_named_approver_decides_where_no_route_lets_them_in(tmp_path):
             )
             return receipt.reply or receipt.outcome
 
-        assert [each.asked for each in await gateway.threads()] == ["its approvers"]
+        assert [each.asked for each in await gateway.client.threads()] == ["its approvers"]
         assert await click(OPERATOR, "approve") == "You may not answer this request."
         assert "approve it once" in await click(UNLISTED, "approve_always")
-        assert [each.asked for each in await gateway.threads()] == [UNLISTED.name]
+        assert [each.asked for each in await gateway.client.threads()] == [UNLISTED.name]
         assert await click(GUEST, "approve") == NOT_ALLOWED
         assert await click(UNLISTED, "approve") == "answer"
         await until(gateway, opened.thread, lambda e: ends(e) and e.outcome == "done")
@@ -468,7 +468,7 @@ async def test_a_person_over_their_limit_is_told_and_others_go_first(tmp_path):
             if n == 0:
                 await door.reached.wait()
         await until(gateway, threads[3], lambda e: e.kind == "tool_started")
-        begun = [(await gateway.thread(thread)).state for thread in threads]
+        begun = [(await gateway.client.thread(thread)).state for thread in threads]
         door.open()
         seen = [await until(gateway, thread, ends) for thread in threads]
     assert begun == ["working", "idle", "idle", "working"]
@@ -489,7 +489,7 @@ async def test_turns_of_ten_minutes_are_counted(tmp_path):
         seen = await until(gateway, first.thread, lambda e: e.kind == "turn_held")
         had = "This waits: you had 2 turns within ten minutes. It begins in 10 minutes."
         assert of(TurnHeld, seen)[0].text == had
-        assert (await gateway.thread(first.thread)).state == "idle"
+        assert (await gateway.client.thread(first.thread)).state == "idle"
 
 
 # --- codes ---
@@ -511,16 +511,16 @@ async def test_an_unknown_person_is_let_in_by_the_code_they_were_told(tmp_path):
         assert code.encode() not in everything_in(tmp_path)
         quiet = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
         assert (quiet.outcome, quiet.reply) == ("refused", "")
-        person = await gateway.pair(f" {code[:4].lower()}-{code[4:]} ")
+        person = await gateway.client.pair(f" {code[:4].lower()}-{code[4:]} ")
         assert person is not None
         assert person.id == UNLISTED.id
-        assert await gateway.pair(code) is None
+        assert await gateway.client.pair(code) is None
         inside = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
         assert inside.outcome == "turn"
-        assert (await gateway.thread(inside.thread)).team == "other"
+        assert (await gateway.client.thread(inside.thread)).team == "other"
         elsewhere = await gateway.accept(message(UNLISTED))
         assert elsewhere.outcome == "refused"
-        assert await gateway.unpair(UNLISTED.id)
+        assert await gateway.client.unpair(UNLISTED.id)
         assert (
             await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
         ).outcome == "refused"
@@ -540,8 +540,8 @@ async def test_a_code_is_good_for_an_hour_and_five_tries(tmp_path, spoilt_by):
             clock.advance(3601)
         else:
             for _ in range(5):
-                assert await gateway.pair("WRONGONE") is None
-        assert await gateway.pair(code) is None
+                assert await gateway.client.pair("WRONGONE") is None
+        assert await gateway.client.pair(code) is None
 
 
 @pytest.mark.parametrize("author", [BOT, replace(UNLISTED, id="chat:T1:eve")])
@@ -602,7 +602,7 @@ async def test_what_is_taken_back_leaves_nothing_behind(tmp_path):
         first = await gateway.accept(message(OPERATOR, "go"))
         await door.reached.wait()
         second = await gateway.accept(message(OPERATOR, "CANARY-TEXT", quotes=(quote,)))
-        assert await gateway.withdraw(first.thread, second.inbox) == "CANARY-TEXT"
+        assert await gateway.client.withdraw(first.thread, second.inbox) == "CANARY-TEXT"
         row = await gateway.store.write(  # pyright: ignore[reportAttributeAccessIssue]
             lambda c: tuple(
                 c.fetch("SELECT text, quotes FROM inbox WHERE id = :id", {"id": second.inbox})[0]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import Access
+from gateway.backfill.messages import may_be_answered
 from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway
@@ -51,7 +52,7 @@ async def restored(folder: Path) -> AsyncGenerator[tuple[Gateway, float]]:
         await gateway.marks.keep("chat", "heard", "1.0")
     await copy_store(folder, copy)  # in use, it would have a node that is to be given up first
     async with gateway_on(folder) as gateway:
-        seq = (await gateway.thread(first.thread)).last_seq
+        seq = (await gateway.client.thread(first.thread)).last_seq
         at = time.time()
         await gateway.accept(said("later", at))
         await until(gateway, first.thread, ends, seq)
@@ -148,6 +149,6 @@ async def test_a_loss_that_a_wrong_clock_has_dated_ahead_silences_nobody(tmp_pat
     before = time.time()
     async with gateway_on(tmp_path / "store") as gateway:
         assert (await gateway.accept(said("before", before))).outcome == "offered"
-        assert await gateway.may_be_answered(before)
+        assert await may_be_answered(gateway.store, gateway.trust, before)
         assert (await gateway.accept(said("since", time.time()))).outcome == "turn"
-        assert not await gateway.may_be_answered(time.time())
+        assert not await may_be_answered(gateway.store, gateway.trust, time.time())

@@ -266,7 +266,7 @@ async def the_queue(life: Life) -> None:
     await life.say(f"/queue first {second.inbox}")
     await life.say(f"/queue drop {third.inbox}")
     await life.say("", number="w1", event="delete")
-    assert await life.gateway.withdraw(thread, first.inbox) == "wait!"
+    assert await life.gateway.client.withdraw(thread, first.inbox) == "wait!"
     await life.say("/stop")
 
 
@@ -285,21 +285,21 @@ async def deletions(life: Life) -> None:
     await life.say("hello")
     await life.say("/forget", BOSS)
     await life.say("/new")
-    thread = (await life.gateway.create_thread()).id
-    await life.gateway.adopt_thread(thread)
-    await life.gateway.rename_thread(thread, "Named")
-    await life.gateway.delete_thread(thread)
-    await life.gateway.delete_person(ANN.id)
-    await life.gateway.note_export("any")
+    thread = (await life.gateway.client.create_thread()).id
+    await life.gateway.client.adopt_thread(thread)
+    await life.gateway.client.rename_thread(thread, "Named")
+    await life.gateway.client.delete_thread(thread)
+    await life.gateway.client.delete_person(ANN.id)
+    await life.gateway.client.note_export("any")
     await life.store.run(deletion.expire, 2.0**40)
 
 
 async def strangers(life: Life) -> None:
     refused = await life.say("hello", EVE, DIRECT, direct=True)
     code = refused.reply.split("parley pair ")[1].split("`")[0]
-    assert await life.gateway.pair("wrong") is None
-    assert await life.gateway.pair(code) is not None
-    assert await life.gateway.unpair(EVE.id)
+    assert await life.gateway.client.pair("wrong") is None
+    assert await life.gateway.client.pair(code) is not None
+    assert await life.gateway.client.unpair(EVE.id)
     await life.store.run(
         adapter_units.put_tokens, [EncryptedToken(name="x:T1:bot", key="k", value=b"v")]
     )
@@ -336,7 +336,7 @@ async def changed_tools(life: Life) -> None:
     old, new = (MetTool(server="shop", tool="price", digest=each, text=each) for each in "ab")
     for met in (old, new):
         await life.store.run(met_tools.meet_tool, met)
-    assert await life.gateway.accept_tool(new)
+    assert await life.gateway.client.accept_tool(new)
     await life.store.run(known_texts.forget_tool, "shop", "price")
 
 

@@ -174,7 +174,7 @@ async def test_messages_that_are_collected_wait_for_the_files_of_all(tmp_path):
 async def test_a_message_that_was_taken_back_waits_for_nothing(tmp_path):
     async with opened(tmp_path) as gateway:
         receipt = await gateway.accept(said("look", PLAN))
-        assert await gateway.withdraw(receipt.thread, receipt.inbox) == "look"
+        assert await gateway.client.withdraw(receipt.thread, receipt.inbox) == "look"
         await gateway.files.bring_files(receipt.inbox, [PLAN_HERE], [])
         assert await gateway.store.run(file_units.awaiting, "slack") == []
         await gateway.accept(said("look", PLAN, n="2"))

@@ -74,8 +74,8 @@ def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     ) -> AsyncGenerator[Client]:
         (tmp_path / "config.toml").write_text(CONFIG.format(url=url, model=model, timeout=patience))
         loaded = load_config(tmp_path / "config.toml")
-        async with own_gateway(loaded, new_store(tmp_path / "store")) as client:
-            yield client
+        async with own_gateway(loaded, new_store(tmp_path / "store")) as gateway:
+            yield gateway.client
 
     return open_gateway
 

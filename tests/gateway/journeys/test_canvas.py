@@ -51,7 +51,7 @@ async def test_the_next_process_has_the_files(tmp_path):
     write = calls("update_file", update_file=SOUP)
     writers = Writers(write, "Written.", "I know.")
     async with opened(tmp_path, writers.make) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "write")
         assert writers.files == {"menu.md": 1}
     async with opened(tmp_path, writers.make) as client:
@@ -65,8 +65,8 @@ async def test_a_file_written_before_a_crash_in_the_midst_of_a_batch_is_there_on
     writers = Writers(batch, "Written.")
     teams = ScriptedTeams(writers.make)
     async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.create_thread()).id
-        await client.send(thread, "write")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "write")
         await writers.door.reached.wait()
         await until(client, thread, lambda event: isinstance(event, ToolFinished))
         crash.kill()

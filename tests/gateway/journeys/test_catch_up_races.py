@@ -63,7 +63,7 @@ class Race:
         first = InboundMessage(key=self._key, author=self._author("ann"), text="hello")
         thread = (await self._gateway.accept(first)).thread
         await self.idle()
-        await self._gateway.send(thread, f"/queue mode {self._mode}")
+        await self._gateway.client.send(thread, f"/queue mode {self._mode}")
 
     async def step(self, step: Step) -> None:
         """Let one thing happen."""

@@ -142,7 +142,7 @@ async def test_a_grant_that_ends_beside_a_message_does_not_hold_in_its_turn(tmp_
         receipt = await gateway.accept(message(1))
         asked = await until(gateway, receipt.thread, ends)
         request = of(InputRequested, asked)[0].request
-        assert await gateway.answer(request, Answer(kind="approve_always")) is None
+        assert await gateway.client.answer(request, Answer(kind="approve_always")) is None
         done = await until(gateway, receipt.thread, ends, asked[-1].seq)
         await accept_together(gateway, message(1, 1), message(1, 2, "/revoke send"))
         events = await until(gateway, receipt.thread, ends, done[-1].seq)
@@ -196,7 +196,7 @@ async def test_a_message_whose_turn_can_not_begin_is_refused_as_a_whole(tmp_path
             patched.setattr("gateway.store.units.claims.next_id", full)
             with pytest.raises(StoreFull):
                 await gateway.accept(message(1))
-        assert await gateway.threads() == []
+        assert await gateway.client.threads() == []
         receipt = await gateway.accept(message(1))
         await until(gateway, receipt.thread, ends)
     assert model.asked == 1

@@ -136,14 +136,14 @@ def said(events: list[Any]) -> list[tuple[str, str]]:
 
 async def first_turn(folder: Path, text: str, *answers: str) -> list[Any]:
     async with gateway(folder, text, *answers) as running:
-        return await turn(running, (await running.create_thread()).id, "go")
+        return await turn(running, (await running.client.create_thread()).id, "go")
 
 
 async def answered(
     running: Gateway, asked: InputRequested, text: str, kind: Any = "text"
 ) -> list[Any]:
-    after = (await running.thread(asked.thread)).last_seq
-    await running.answer(asked.request, Answer(kind=kind, text=text))
+    after = (await running.client.thread(asked.thread)).last_seq
+    await running.client.answer(asked.request, Answer(kind=kind, text=text))
     return await until(running, asked.thread, ends, after)
 
 
@@ -156,7 +156,7 @@ async def test_two_agents_chat_for_as_many_turns_as_the_team_says(folder):
 
 async def test_a_later_message_goes_on_with_the_chat(folder):
     async with gateway(folder, TWO.replace("= 2", "= 1"), "One.", "Two.") as running:
-        thread = (await running.create_thread()).id
+        thread = (await running.client.create_thread()).id
         await turn(running, thread, "first")
         events = await turn(running, thread, "second")
     assert said(events) == [("cathy", "Two.")]
@@ -164,7 +164,7 @@ async def test_a_later_message_goes_on_with_the_chat(folder):
 
 async def test_the_person_in_the_thread_is_asked_before_each_of_their_replies(folder):
     async with gateway(folder, ALWAYS, "A poem.") as running:
-        thread = (await running.create_thread()).id
+        thread = (await running.client.create_thread()).id
         events = await turn(running, thread, "Write.")
     [asked] = of(InputRequested, events)
     assert said(events) == [("writer", "A poem.")]
@@ -192,7 +192,7 @@ async def test_a_person_is_asked_only_at_the_end_with_terminate(folder):
     termination = "DONE"
     """
     async with gateway(folder, text, "One.", "Two. DONE", "Three. DONE") as running:
-        events = await turn(running, (await running.create_thread()).id, "Write.")
+        events = await turn(running, (await running.client.create_thread()).id, "Write.")
         assert [text for _, text in said(events) if text != "Go on."] == ["One.", "Two. DONE"]
         [asked] = of(InputRequested, events)
         events = await answered(running, asked, "One more.")
@@ -203,7 +203,7 @@ async def test_a_person_is_asked_only_at_the_end_with_terminate(folder):
 async def test_a_person_can_skip_a_reply_which_is_then_made_for_them(folder):
     text = ALWAYS + 'agents.user = { preset = "user_proxy", default_auto_reply = "Go on." }\n'
     async with gateway(folder, text, "One.", "Two.") as running:
-        events = await turn(running, (await running.create_thread()).id, "Write.")
+        events = await turn(running, (await running.client.create_thread()).id, "Write.")
         [asked] = of(InputRequested, events)
         assert (asked.request_kind, asked.options) == ("choice", ("skip", "exit"))
         assert said(await answered(running, asked, "skip")) == [("writer", "Two.")]
@@ -235,7 +235,7 @@ agents.cathy = { tools = ["parts:weather", "parts:held"] }
 async def test_a_tool_runs_only_once_an_approver_says_so_also_after_a_restart(folder):
     text = TOOL + '[policies.tools]\nweather = "ask"\n'
     async with gateway(folder, text, "call weather") as running:
-        events = await turn(running, (await running.create_thread()).id, "go")
+        events = await turn(running, (await running.client.create_thread()).id, "go")
     [asked] = of(InputRequested, events)
     assert (asked.request_kind, asked.tool) == ("approval", "weather")
     assert parts().RAN == []
@@ -266,7 +266,7 @@ async def test_code_is_denied_unless_the_policy_says_otherwise(folder):
 
     allowed = dedent(text) + "[policies.tools]\nexecute_code = 'allow'\n"
     async with gateway(folder, allowed, "```sh\nls\n```", "Done") as running:
-        events = await turn(running, (await running.create_thread()).id, "go")
+        events = await turn(running, (await running.client.create_thread()).id, "go")
     assert [event.failed for event in of(ToolFinished, events)] == [False]
     assert parts().RAN == ["ls"]
 
@@ -315,8 +315,8 @@ async def test_after_a_kill_no_reply_is_made_twice_and_no_call_is_repeated(folde
     text = TOOL + ALLOWED
     running = gateway(folder, text, "call weather", "call held", limits=Limits(shutdown=0.0))
     async with running:
-        thread = (await running.create_thread()).id
-        await running.send(thread, "go")
+        thread = (await running.client.create_thread()).id
+        await running.client.send(thread, "go")
         await parts().HELD.wait()
 
         async def refused(lease, record):

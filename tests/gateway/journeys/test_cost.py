@@ -49,7 +49,7 @@ async def test_the_rows_of_a_turn_are_as_large_after_120_messages_as_after_20(tm
     shared = model(*[SAYING] * 65)
     grown = {}
     async with opened(tmp_path, lambda: solo(shared)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         for number in range(1, 66):
             before = stored_bytes(tmp_path)
             await turn(client, thread, SAYING)
@@ -86,7 +86,7 @@ async def test_a_turn_of_one_answer_is_two_commits_the_message_and_the_end(tmp_p
     async with opened(tmp_path, make) as client:
         store = client.store
         assert isinstance(store, UnitStore)
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, SAYING)  # the first one also makes the thread and its team
         before, rows = await commits(store), checkpoints(tmp_path)
         await turn(client, thread, SAYING)
@@ -107,8 +107,8 @@ async def test_a_message_is_stored_and_shown_while_the_next_agent_is_being_asked
         return RoundRobinGroupChat(agents, max_turns=2)
 
     async with opened(tmp_path, make) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         seen = await until(client, thread, lambda event: isinstance(event, MessageFinished))
         assert seen[-1].agent == "quick"
         assert checkpoints(tmp_path) == 1
@@ -124,7 +124,7 @@ LOOP = (str(Path(asyncio.__file__).parent), selectors.__file__)
 @pytest.mark.sqlite
 async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
     async with opened(tmp_path, once) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         counts: list[int] = []
         for _ in range(5):
             with Calls(*LOOP) as calls:
@@ -137,7 +137,7 @@ async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
 async def test_chunks_are_never_rows(tmp_path):
     text = "word " * 2000
     async with opened(tmp_path, lambda: solo(text, model_client_stream=True)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         watching = asyncio.Event()
 
         def over(event: SessionEvent) -> bool:
@@ -147,10 +147,10 @@ async def test_chunks_are_never_rows(tmp_path):
 
         async with asyncio.TaskGroup() as group:
             seen = group.create_task(until(client, thread, over))
-            await client.rename_thread(thread, "Watched")
+            await client.client.rename_thread(thread, "Watched")
             await watching.wait()  # whoever comes later sees the text, not its pieces
-            before = (await client.thread(thread)).last_seq
-            await client.send(thread, "go")
+            before = (await client.client.thread(thread)).last_seq
+            await client.client.send(thread, "go")
         events = seen.result()
         store = client.store
         assert isinstance(store, UnitStore)

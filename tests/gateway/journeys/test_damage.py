@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.access.authority import Access
+from gateway.backfill.messages import may_be_answered
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import StoreCorrupt, StoreUnwritable
 from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished, TurnStarted
@@ -77,7 +78,7 @@ def frames(folder: Path) -> int:
 
 
 async def events_of(gateway: Gateway) -> list[SessionEvent]:
-    (thread,) = await gateway.threads()
+    (thread,) = await gateway.client.threads()
     return await gateway.store.run(event_units.events, thread.id)
 
 
@@ -109,7 +110,7 @@ async def test_a_turn_that_was_done_before_its_commits_were_lost_is_parked_and_s
     async with gateway:
         (loss,) = await gateway.store.run(loss_units.losses)
         assert (loss.cause, 0 < loss.commits < commits) == ("damaged", True)
-        (thread,) = await gateway.threads()
+        (thread,) = await gateway.client.threads()
         assert thread.state == "parked"
         started, notice, finished = (await events_of(gateway))[-3:]
         assert isinstance(started, TurnStarted)
@@ -122,7 +123,7 @@ async def test_a_turn_that_was_done_before_its_commits_were_lost_is_parked_and_s
         assert any("commits are missing" in said for said in gateway.vitals.remarks)
         assert asked == []
         assert (await gateway.accept(message(1))).thread == thread.id  # it is known
-        await gateway.send(thread.id, "/retry", author=ANN)
+        await gateway.client.send(thread.id, "/retry", author=ANN)
         after = await until(gateway, thread.id, ends, finished.seq)
         assert of(MessageFinished, after)[-1].text == "continued"
         assert asked == ["message 1"]
@@ -147,7 +148,7 @@ async def test_the_next_message_continues_what_was_parked(tmp_path):
         await gateway.accept(message(1))
         await door.reached.wait()
         await gateway.accept(message(2))
-        await gateway.backup(backup)
+        await gateway.client.backup(backup)
         door.open()
     store = SqliteStore(live)
     await store.stage(backup)
@@ -156,7 +157,7 @@ async def test_the_next_message_continues_what_was_parked(tmp_path):
     async with gateway:
         (loss,) = await gateway.store.run(loss_units.losses)
         assert loss.cause == "restored"
-        (thread,) = await gateway.threads()
+        (thread,) = await gateway.client.threads()
         (notice,) = of(Notice, await events_of(gateway))
         assert "restored from a copy of" in notice.text
         assert "message 2" in str(of(TurnStarted, await events_of(gateway))[-1].messages)
@@ -172,8 +173,8 @@ async def test_a_store_that_was_exchanged_by_hand_for_an_older_copy_is_noticed(t
     async with gateway:
         receipt = await gateway.accept(message(1))
         await until(gateway, receipt.thread, ends)
-        await gateway.backup(copy)
-        seq = (await gateway.thread(receipt.thread)).last_seq
+        await gateway.client.backup(copy)
+        seq = (await gateway.client.thread(receipt.thread)).last_seq
         await gateway.accept(message(2))
         await until(gateway, receipt.thread, ends, seq)
     shutil.copyfile(copy, live / "parley.db")
@@ -182,9 +183,10 @@ async def test_a_store_that_was_exchanged_by_hand_for_an_older_copy_is_noticed(t
         (loss,) = await gateway.store.run(loss_units.losses)
         assert (loss.cause, loss.since < loss.until) == ("damaged", True)
         assert of(Notice, await events_of(gateway)) == []  # nothing was unfinished there
-        assert await gateway.may_be_answered(loss.since)
-        assert await gateway.may_be_answered(loss.since - 1000)  # it may have been taken late
-        assert not await gateway.may_be_answered(loss.until + 1)
+        assert await may_be_answered(gateway.store, gateway.trust, loss.since)
+        # What is older, too: it may have been taken late.
+        assert await may_be_answered(gateway.store, gateway.trust, loss.since - 1000)
+        assert not await may_be_answered(gateway.store, gateway.trust, loss.until + 1)
 
 
 async def test_a_restore_that_fails_leaves_no_word_of_a_restore(tmp_path):
@@ -215,7 +217,7 @@ async def test_a_restore_that_is_killed_is_one_exactly_if_the_backup_is_in_place
     await store.backup(backup)
     gateway, _ = gateway_on(folder, "yes")
     async with gateway:
-        await gateway.create_thread(title="since")
+        await gateway.client.create_thread(title="since")
     replace = Path.replace
 
     def replace_until_killed(path: Path, target: Path) -> None:
@@ -235,7 +237,7 @@ async def test_a_restore_that_is_killed_is_one_exactly_if_the_backup_is_in_place
             await store.restore()
         gateway, _ = gateway_on(folder, "yes")
         async with gateway:
-            titles = [thread.title for thread in await gateway.threads()]
+            titles = [thread.title for thread in await gateway.client.threads()]
             causes = [loss.cause for loss in await gateway.store.run(loss_units.losses)]
         restored = done or again
         assert ("since" in titles, causes) == (not restored, ["restored"] * restored)
@@ -285,7 +287,7 @@ async def test_no_damage_of_the_log_makes_a_turn_run_twice_unsaid(tmp_path, seed
     try:
         async with gateway:
             losses = await gateway.store.run(loss_units.losses)
-            for thread in await gateway.threads():
+            for thread in await gateway.client.threads():
                 events = await gateway.store.run(event_units.events, thread.id)
                 assert thread.state in ("idle", "parked")
                 assert (thread.state == "parked") == bool(of(Notice, events))

@@ -158,7 +158,7 @@ async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, p
         copied = await asyncio.to_thread(parley, "store", "backup", "one.dump")
         await asyncio.to_thread(shell, lines_of(copied), postgres_url)
         with pytest.raises(GatewayError, match="Use the backups of that database"):
-            await gateway.backup(Path("two.dump"))
+            await gateway.client.backup(Path("two.dump"))
         door.open()
         await until(gateway, thread, ends)
     put_back = await asyncio.to_thread(parley, "store", "restore", "one.dump")

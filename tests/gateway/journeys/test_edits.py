@@ -41,7 +41,7 @@ class Platform:
         self.client = model(calls("wait"), *answers)
         self.teams = ScriptedTeams(lambda: solo(self.client, tools=[self.wait]))
         self.gateway = Gateway(new_store(folder), self.teams, access=Everybody(mode))
-        self.person = self.gateway
+        self.person = self.gateway.client
         self._edits = 0
 
     async def wait(self) -> str:
@@ -102,7 +102,7 @@ class Platform:
         return seen
 
     async def found(self, text: str):
-        return await self.gateway.threads(search=text)
+        return await self.gateway.client.threads(search=text)
 
     def told(self) -> list[str]:
         """The people's texts in the model's last call."""
@@ -160,7 +160,7 @@ async def test_a_waiting_message_that_is_deleted_is_withdrawn(tmp_path, author):
         again = await platform.delete("2", author)
         platform.door.open()
         events = await platform.events(thread, 1)
-        found = await platform.gateway.threads(search="CANARY-TEXT")
+        found = await platform.gateway.client.threads(search="CANARY-TEXT")
     assert (deleted.outcome, again.inbox) == ("merged", deleted.inbox)
     assert [event.inbox for event in of(MessageWithdrawn, events)] == [queued.inbox]
     assert texts(events) == ["a"]

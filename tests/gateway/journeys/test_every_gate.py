@@ -177,8 +177,8 @@ def rules(action: str) -> dict[str, ToolRule]:
 async def run(folder: Path, team: Team, action: str) -> list[Any]:
     teams = ScriptedTeams(lambda: team, rules=rules(action))
     async with opened(folder / "store", teams) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         return await until(client, thread, ends)
 
 
@@ -226,8 +226,8 @@ async def test_a_tool_of_an_mcp_server_runs_only_where_it_is_allowed(tmp_path, w
         adder = AssistantAgent("adder", model(calls("add", add='{"a": 1, "b": 2}')), **attached)
         teams = ScriptedTeams(lambda: group(adder), rules={"add": ToolRule(action=action)})
         async with opened(tmp_path / action, teams) as client:
-            thread = (await client.create_thread()).id
-            await client.send(thread, "go")
+            thread = (await client.client.create_thread()).id
+            await client.client.send(thread, "go")
             return (await until(client, thread, ends))[-1].outcome
 
     async with AsyncExitStack() as stack:
@@ -291,9 +291,9 @@ async def test_while_foreign_text_is_there_only_reading_is_free(tmp_path, rule, 
         )
         thread = (await gateway.accept(first)).thread
         await until(gateway, thread, ends)
-        after = (await gateway.thread(thread)).last_seq
+        after = (await gateway.client.thread(thread)).last_seq
         # The quote came a turn ago, but the model still has it before its eyes.
-        await gateway.send(thread, "go on")
+        await gateway.client.send(thread, "go on")
         await until(gateway, thread, ends, after)
     assert bool(RAN) == runs
 
@@ -311,13 +311,13 @@ async def test_what_was_approved_for_good_before_foreign_text_came_is_asked_for_
     async with Gateway(new_store(tmp_path), teams) as gateway:
 
         async def turn(message: InboundMessage, thread: str = "") -> tuple[str, list[Any]]:
-            after = (await gateway.thread(thread)).last_seq if thread else 0
+            after = (await gateway.client.thread(thread)).last_seq if thread else 0
             thread = (await gateway.accept(message)).thread
             return thread, await until(gateway, thread, ends, after)
 
         async def approve(thread: str, events: list[Any]) -> None:
             request = of(InputRequested, events)[-1].request
-            assert await gateway.answer(request, Answer(kind="approve_always")) is None
+            assert await gateway.client.answer(request, Answer(kind="approve_always")) is None
             await until(gateway, thread, lambda e: ends(e) and e.outcome == "done", events[-1].seq)
 
         thread, events = await turn(said("one"))

@@ -48,7 +48,7 @@ async def test_another_model_answers_and_everybody_who_should_know_is_told(tmp_p
         path.write_text(CONFIG.format(busy=busy.url, fine=fine.url))
         loaded = load_config(path)
         async with own_gateway(loaded, store_of(loaded)) as gateway:
-            thread, other = [(await gateway.create_thread()).id for _ in range(2)]
+            thread, other = [(await gateway.client.create_thread()).id for _ in range(2)]
             seen = [await turn(gateway, each, "Hi") for each in (thread, thread, other)]
             _, status_text = await owner_status(store_of(loaded))
             metrics = await metrics_of(gateway)

@@ -28,7 +28,7 @@ def is_held(event: SessionEvent) -> bool:
 
 
 async def counted(gateway: Gateway) -> Counts:
-    status = await gateway.status()
+    status = await gateway.client.status()
     assert status.counts is not None
     return status.counts
 
@@ -127,7 +127,7 @@ async def test_a_message_that_is_taken_back_is_held_no_more(tmp_path: Path) -> N
         await until(gateway, first.thread, ends)
         second = await gateway.accept(message(ALLOWED, "more"))
         await until(gateway, second.thread, is_held)
-        await gateway.withdraw(second.thread, second.inbox)
+        await gateway.client.withdraw(second.thread, second.inbox)
         events = await until(gateway, second.thread, lambda e: is_held(e) and not e.limit)
         assert [each.limit for each in of(TurnHeld, events)] == ["person_turns", ""]
         assert (await counted(gateway)).held == {}

@@ -81,12 +81,12 @@ async def test_a_tool_waits_for_its_approval_over_the_death_of_the_process(tmp_p
     async with FakeOpenAI(SENDING, DONE) as server:
         office = Office(tmp_path, server)
         async with office.open() as gateway:
-            thread = (await gateway.create_thread()).id
+            thread = (await gateway.client.create_thread()).id
             asked = of(InputRequested, await turn(gateway, thread, "Write to Ann"))[0]
             office.kill()
         async with office.open() as gateway:
-            after = (await gateway.thread(thread)).last_seq
-            await gateway.answer(asked.request, Answer(kind="approve"))
+            after = (await gateway.client.thread(thread)).last_seq
+            await gateway.client.answer(asked.request, Answer(kind="approve"))
             events = await until(gateway, thread, ends, after)
             _, status = await owner_status(office.store)
     assert (asked.request_kind, asked.tool) == ("approval", "send")
@@ -107,8 +107,8 @@ async def test_an_answer_that_was_under_way_is_asked_for_again(tmp_path: Path) -
         server.script(Reply(text="One two three", gate=server.gate), DONE)
         office = Office(tmp_path, server)
         async with office.open() as gateway:
-            thread = (await gateway.create_thread()).id
-            await gateway.send(thread, "Hi")
+            thread = (await gateway.client.create_thread()).id
+            await gateway.client.send(thread, "Hi")
             await server.gate.reached()
             server.gate.open(2)
             await until(gateway, thread, lambda event: isinstance(event, TextDelta))
@@ -128,7 +128,7 @@ async def test_text_from_a_tool_at_the_provider_is_foreign(tmp_path, output, ask
     async with FakeOpenAI(found, DONE) as server:
         office = Office(tmp_path, server, rules)
         async with office.open() as gateway:
-            events = await turn(gateway, (await gateway.create_thread()).id, "Look it up")
+            events = await turn(gateway, (await gateway.client.create_thread()).id, "Look it up")
     requests = of(InputRequested, events)
     assert len(requests) == asks
     assert len(office.sent) == 1 - asks

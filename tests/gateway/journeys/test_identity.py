@@ -14,6 +14,7 @@ import pytest
 from adapters.terminal.plain import PlainChat
 from adapters.terminal.plain_text import PlainText
 from adapters.terminal.settings import Settings
+from gateway.client import Client
 from gateway.events import BROKE_OFF, MessageFinished, SessionEvent
 from gateway.gateway import Gateway
 from gateway.items import AgentItem
@@ -57,7 +58,7 @@ def finished(events: Sequence[SessionEvent]) -> list[MessageFinished]:
 async def test_the_next_answer_is_a_message_of_its_own(tmp_path: Path, restarted: bool) -> None:
     make = breaking()
     async with opened(tmp_path, make) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         (broken,) = finished(await turn(gateway, thread, "first"))
         if not restarted:
             await turn(gateway, thread, "second")
@@ -87,7 +88,7 @@ async def test_the_next_answer_is_a_message_of_its_own(tmp_path: Path, restarted
 
 async def test_a_retry_finishes_the_message_that_broke_off(tmp_path: Path) -> None:
     async with opened(tmp_path, breaking()) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         (broken,) = finished(await turn(gateway, thread, "first"))
         (whole,) = finished(await turn(gateway, thread, "/retry"))
     assert (whole.message, whole.text, whole.broken) == (broken.message, WHOLE, False)
@@ -103,9 +104,9 @@ async def test_line_mode_prints_all_of_the_next_answer(tmp_path: Path) -> None:
     )
 
     @asynccontextmanager
-    async def connect() -> AsyncGenerator[Gateway, None]:
+    async def connect() -> AsyncGenerator[Client, None]:
         async with Gateway(new_store(tmp_path), ScriptedTeams(make)) as gateway:
-            yield gateway
+            yield gateway.client
 
     async with asyncio.timeout(8):
         await plain.run(connect)
@@ -141,7 +142,7 @@ def same() -> Team:
 
 async def test_an_id_of_another_turn_is_a_fault_under_test(tmp_path: Path) -> None:
     async with opened(tmp_path, same) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "first")
         assert finished(await turn(gateway, thread, "second")) == []
 
@@ -151,7 +152,7 @@ async def test_an_id_of_another_turn_is_replaced_and_logged(
 ) -> None:
     monkeypatch.setattr(logging.getLogger("gateway.faults"), "handlers", [])
     async with opened(tmp_path, same) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         (first,) = finished(await turn(gateway, thread, "first"))
         (second,) = finished(await turn(gateway, thread, "second"))
     assert first.message == "same"
@@ -174,8 +175,8 @@ async def test_after_a_crash_and_a_park_the_model_is_told_of_the_half_text_once(
     for number in crashes:
         async with Crash(tmp_path, ScriptedTeams(make)) as (crash, client):
             if not thread:
-                thread = (await client.create_thread()).id
-                await client.send(thread, "first")
+                thread = (await client.client.create_thread()).id
+                await client.client.send(thread, "first")
             shown = await crash.store.run(rows.open_messages, thread)
             while len(heard.requests) <= number or not shown:
                 await asyncio.sleep(0.005)

@@ -61,13 +61,13 @@ async def test_a_budget_says_when_it_is_whole_again_in_the_zone(tmp_path):
     store = new_store(tmp_path, clock=lambda: NOON)
     teams = ScriptedTeams(lambda: solo("one", "two"))
     async with Gateway(store, teams, limits=limits, clock=lambda: NOON) as gateway:
-        thread = (await gateway.create_thread()).id
-        await gateway.send(thread, "go")
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await until(gateway, thread, ends)
-        seq = (await gateway.thread(thread)).last_seq
-        await gateway.send(thread, "on")
+        seq = (await gateway.client.thread(thread)).last_seq
+        await gateway.client.send(thread, "on")
         events = await until(gateway, thread, ends, seq)
-        usage = (await gateway.send(thread, "/usage")).reply
+        usage = (await gateway.client.send(thread, "/usage")).reply
     assert any("at 05:30 IST" in getattr(event, "text", "") for event in events)
     assert "at 05:30 IST" in usage
 

@@ -97,8 +97,8 @@ def kill(running: Gateway) -> None:
 async def answered(
     running: Gateway, asked: InputRequested, text: str, kind: Any = "text"
 ) -> list[Any]:
-    after = (await running.thread(asked.thread)).last_seq
-    await running.answer(asked.request, Answer(kind=kind, text=text))
+    after = (await running.client.thread(asked.thread)).last_seq
+    await running.client.answer(asked.request, Answer(kind=kind, text=text))
     return await until(running, asked.thread, ends, after)
 
 
@@ -120,7 +120,7 @@ async def test_a_person_an_approval_code_and_a_file_with_a_kill_before_each(
         ledger("User", "Which town?"),
     )
     async with gateway(tmp_path, openai_server) as running:
-        thread = (await running.create_thread()).id
+        thread = (await running.client.create_thread()).id
         events = await turn(running, thread, "How many people live in my town?")
         kill(running)
     [asked] = of(InputRequested, events)
@@ -150,7 +150,7 @@ async def test_a_person_an_approval_code_and_a_file_with_a_kill_before_each(
         ),
     )
     async with gateway(tmp_path, openai_server) as running:
-        await running.answer(asked.request, Answer(kind="approve"))
+        await running.client.answer(asked.request, Answer(kind="approve"))
         await gate.reached()
         kill(running)
     [towns] = found(tmp_path, "towns.txt")
@@ -186,7 +186,7 @@ async def test_killed_as_soon_as_it_asks_it_asks_nothing_twice(
         openai_server.script(ledger("Coder", "Write."), Reply(text="```sh\necho 1\n```"))
     openai_server.script(ledger(speaker, "Go on."))
     async with gateway(tmp_path, openai_server) as running:
-        thread = (await running.create_thread()).id
+        thread = (await running.client.create_thread()).id
         record = running.store.record
 
         async def last_record(lease: Any, update: Any) -> Any:
@@ -196,12 +196,12 @@ async def test_killed_as_soon_as_it_asks_it_asks_nothing_twice(
             return stored
 
         running.store.record = last_record  # pyright: ignore[reportAttributeAccessIssue]
-        await running.send(thread, "Begin.")
+        await running.client.send(thread, "Begin.")
         [*_, asked] = await until(running, thread, is_asked)
 
     openai_server.script(ledger("Coder", done=True), Reply(text="Done."))
     async with gateway(tmp_path, openai_server) as running:
-        await running.answer(
+        await running.client.answer(
             asked.request, Answer(kind="approve" if asked.tool else "text", text="1")
         )
         events = await until(running, thread, is_done)
@@ -223,7 +223,7 @@ async def test_a_file_s_text_makes_allowed_tools_that_act_ask(
         *(ledger("Coder", "Write code."), Reply(text=SCRIPT), ledger("ComputerTerminal", "Run.")),
     )
     async with gateway(tmp_path, openai_server, text) as running:
-        events = await turn(running, (await running.create_thread()).id, "Read it.")
+        events = await turn(running, (await running.client.create_thread()).id, "Read it.")
     [asked] = of(InputRequested, events)
     assert asked.tool == "execute_code"
     assert "results of open_path" in asked.prompt
@@ -239,7 +239,7 @@ async def test_code_is_denied_unless_the_policy_says_otherwise(
     )
     text = CONFIG.replace('execute_code = "ask"', "")
     async with gateway(tmp_path, openai_server, text) as running:
-        events = await turn(running, (await running.create_thread()).id, "Run it.")
+        events = await turn(running, (await running.client.create_thread()).id, "Run it.")
     assert [event.failed for event in of(ToolFinished, events)] == [True]
     assert said(events)[-1] == (ORCHESTRATOR, "Nobody may run it.")
     assert found(tmp_path, "towns.txt") == []

@@ -67,7 +67,7 @@ async def test_nothing_is_kept_of_threads_that_rest(tmp_path):
         finally:
             tracemalloc.stop()
         await gateway._dispatcher.rest()
-        assert (await gateway.status()).live == LIVE
+        assert (await gateway.client.status()).live == LIVE
         kept = [gateway._bus._subscriptions, gateway._bus._opened, gateway._sessions._delays]
         kept += [gateway._sessions._stops, gateway._sessions._running]
         kept += [gateway._dispatcher._waiting, gateway._dispatcher._lines]

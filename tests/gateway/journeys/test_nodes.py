@@ -65,7 +65,7 @@ async def until_done(gateway: Gateway, thread: str, turns: int) -> list:
     """Events of the thread until so many turns have ended."""
     events, ended = [], 0
     async with asyncio.timeout(30):
-        async for event in gateway.events(thread):
+        async for event in gateway.client.events(thread):
             events.append(event)
             ended += isinstance(event, TurnFinished)
             if ended == turns:

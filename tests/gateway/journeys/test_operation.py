@@ -71,12 +71,12 @@ class Moody(BaseChatAgent):
 async def test_what_failed_is_tried_again_on_demand_with_the_same_message(tmp_path):
     moody = Moody(1)
     async with opened(tmp_path, lambda: RoundRobinGroupChat([moody], max_turns=1)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         assert (await turn(client, thread, "go"))[-1].outcome == "failed"
-        seq = (await client.thread(thread)).last_seq
-        receipt = await client.send(thread, "/retry")
+        seq = (await client.client.thread(thread)).last_seq
+        receipt = await client.client.send(thread, "/retry")
         events = await until(client, thread, ends, seq)
-        again = await client.send(thread, "/retry")
+        again = await client.client.send(thread, "/retry")
     assert (receipt.outcome, receipt.reply) == (
         "command",
         "Trying again from where it stopped.",
@@ -96,15 +96,15 @@ async def test_a_question_of_a_turn_that_failed_is_asked_anew_when_it_is_tried_a
         rules={"delete": ToolRule(action="ask")},
     )
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         first = of(InputRequested, await turn(client, thread, "go"))[0]
     as_parked(tmp_path, thread)
     async with opened(tmp_path, teams) as client:
-        seq = (await client.thread(thread)).last_seq
-        await client.send(thread, "/retry")
+        seq = (await client.client.thread(thread)).last_seq
+        await client.client.send(thread, "/retry")
         second = of(InputRequested, await until(client, thread, ends, seq))[0]
         assert second.request != first.request
-        await client.send(thread, f"/approve {second.request}")
+        await client.client.send(thread, f"/approve {second.request}")
         events = await until(client, thread, lambda e: ends(e) and e.outcome == "done", seq)
     assert events
 
@@ -123,7 +123,7 @@ def as_parked(folder: Path, thread: str) -> None:
 @pytest.mark.sqlite
 async def test_a_running_gateway_is_backed_up_and_the_copy_opens_as_a_store(tmp_path):
     async with opened(tmp_path / "store", lambda: solo("one", "two")) as client:
-        thread = (await client.create_thread(title="Kept")).id
+        thread = (await client.client.create_thread(title="Kept")).id
         await turn(client, thread, "first")
         remote = await SocketClient.connect(tmp_path / "store")
         await remote.backup(tmp_path / "parley.db")
@@ -131,7 +131,7 @@ async def test_a_running_gateway_is_backed_up_and_the_copy_opens_as_a_store(tmp_
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["parley.db"]
     assert (tmp_path / "parley.db").stat().st_mode & 0o777 == 0o600
     async with opened(tmp_path, lambda: solo("three")) as client:
-        assert (await client.thread(thread)).title == "Kept"
+        assert (await client.client.thread(thread)).title == "Kept"
         assert (await turn(client, thread, "third"))[-1].outcome == "done"
 
 
@@ -153,8 +153,8 @@ def own_log() -> Iterator[None]:
 
 async def a_thread_with_traces(gateway: Gateway, folder: Path) -> str:
     """A thread with a secret in every place that a thread writes."""
-    thread = (await gateway.create_thread(title=f"About {SECRET}")).id
-    seq = (await gateway.thread(thread)).last_seq
+    thread = (await gateway.client.create_thread(title=f"About {SECRET}")).id
+    seq = (await gateway.client.thread(thread)).last_seq
     await gateway.accept(
         InboundMessage(
             key=ConversationKey.local(thread),
@@ -169,7 +169,7 @@ async def a_thread_with_traces(gateway: Gateway, folder: Path) -> str:
         )
     )
     asked = of(InputRequested, await until(gateway, thread, ends, seq))[0]
-    await gateway.send(thread, f"/deny {asked.request} because of {SECRET}")
+    await gateway.client.send(thread, f"/deny {asked.request} because of {SECRET}")
     await until(gateway, thread, lambda e: ends(e) and e.outcome == "done", seq)
     (folder / "work" / thread / "note.txt").write_text(SECRET)
     assert everything_in(folder).count(SECRET.encode()) > 1000
@@ -202,11 +202,11 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
             (tmp_path / "parley.v1.db").write_text(SECRET)
         match how:
             case "thread":
-                await client.delete_thread(thread)
+                await client.client.delete_thread(thread)
             case "person":
-                assert await client.delete_person(LOCAL_OPERATOR.id) == [thread]
+                assert await client.client.delete_person(LOCAL_OPERATOR.id) == [thread]
             case "command":
-                receipt = await client.send(thread, "/forget")
+                receipt = await client.client.send(thread, "/forget")
                 assert receipt.outcome == "command"
                 assert receipt.thread != thread
                 assert SECRET.encode() not in everything_in(tmp_path)
@@ -218,7 +218,7 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
         client.health.compare_time("scripted", now[0])
         await client._life.tidy()
         assert SECRET.encode() not in everything_in(tmp_path)
-        assert [each.id for each in await client.threads()] != [thread]
+        assert [each.id for each in await client.client.threads()] != [thread]
     assert SECRET.encode() not in everything_in(tmp_path)
     assert "nothing had happened" in (tmp_path / "parley.log").read_text() or how != "age"
 
@@ -296,7 +296,7 @@ async def test_what_is_deleted_of_a_platform_leaves_no_trace_of_its_person(tmp_p
     limits = Limits(budgets=[Budget(per="person", tokens=100_000)])
     async with (
         Gateway(store, teams, access=access, limits=limits) as gateway,
-        delivering(gateway, Surface(board)),
+        delivering(gateway.delivery, Surface(board)),
     ):
         thread = await dora_has_left_traces(gateway, board)
         assert await tables_with(store, thread, DORA.id, DORA.name, SECRET) >= {*TRACES}
@@ -307,10 +307,10 @@ async def test_what_is_deleted_of_a_platform_leaves_no_trace_of_its_person(tmp_p
         )
         await all_told(gateway, platform="scripted")
         if how == "thread":
-            await gateway.delete_thread(thread)
+            await gateway.client.delete_thread(thread)
             assert await tables_with(store, SECRET) == set()
         else:
-            assert await gateway.delete_person(DORA.id) == [thread]
+            assert await gateway.client.delete_person(DORA.id) == [thread]
             assert await tables_with(store, "DORACANARY", SECRET) == set()
             # What others quoted is theirs, with the name that stood there.
             assert await tables_with(store, DORA.name) <= {"inbox", "events", "checkpoints"}
@@ -323,16 +323,16 @@ async def test_what_is_deleted_of_a_platform_leaves_no_trace_of_its_person(tmp_p
 
 async def test_threads_that_are_used_or_wait_are_kept(tmp_path):
     async with opened(tmp_path, lambda: solo("one")) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "go")
         assert (await client.store.run(deletion.expire, 0.0)).threads == ()
-        assert await client.threads()
+        assert await client.client.threads()
 
 
 async def test_work_folders_of_threads_that_are_gone_are_removed_at_the_start(tmp_path):
     (tmp_path / "work" / "gone").mkdir(parents=True)
     async with opened(tmp_path, lambda: solo("one", tools=[tell])) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "go")
         [folder] = (tmp_path / "work").iterdir()
         assert folder.name == thread
@@ -341,7 +341,7 @@ async def test_work_folders_of_threads_that_are_gone_are_removed_at_the_start(tm
 
 async def test_a_thread_whose_team_only_asks_models_has_no_work_folder(tmp_path):
     async with opened(tmp_path, lambda: solo("one")) as client:
-        await turn(client, (await client.create_thread()).id, "go")
+        await turn(client, (await client.client.create_thread()).id, "go")
         assert not (tmp_path / "work").exists()
 
 
@@ -359,18 +359,18 @@ async def test_a_person_may_forget_a_thread_of_their_own_and_none_that_others_wr
         first = (await gateway.accept(said(ANNA, "hello"))).thread
         fresh = await gateway.accept(said(ANNA, "/forget"))
         assert fresh.reply == "All messages and files of this thread are deleted."
-        assert [each.id for each in await gateway.threads()] == [fresh.thread] != [first]
+        assert [each.id for each in await gateway.client.threads()] == [fresh.thread] != [first]
         await gateway.accept(said(ANNA, "hello again"))
         refused = await gateway.accept(said(BEN, "/forget"))
         assert refused.reply == NOT_YOURS_ALONE
-        assert [each.id for each in await gateway.threads()] == [fresh.thread]
+        assert [each.id for each in await gateway.client.threads()] == [fresh.thread]
 
 
 async def test_idle_teams_are_let_go_and_loaded_again(tmp_path):
     teams = ScriptedTeams(lambda: solo(model("one", "two")))
     async with opened(tmp_path, teams) as client:
         sessions = client._sessions
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "go")
         while not sessions.live:
             await until(client, thread, ends)

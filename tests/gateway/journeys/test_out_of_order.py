@@ -106,7 +106,7 @@ class Conversation:
 
     async def deliver(self, name: str, text: str) -> None:
         new = not await self.came(name)
-        busy = self.thread and (await self.gateway.thread(self.thread)).state != "idle"
+        busy = self.thread and (await self.gateway.client.thread(self.thread)).state != "idle"
         receipt = await self.accept(name, "message", text)
         self.thread = receipt.thread or self.thread
         if new and receipt.outcome != "refused" and (not busy or self.mode == "interrupt"):
@@ -208,9 +208,9 @@ async def test_what_was_deleted_here_is_neither_delivered_nor_read_again(tmp_pat
         before = await gateway.conversations.history_limit(conversation.key)
         match way:
             case "thread":
-                await gateway.delete_thread(conversation.thread)
+                await gateway.client.delete_thread(conversation.thread)
             case "person":
-                await gateway.delete_person(ANN.id)
+                await gateway.client.delete_person(ANN.id)
             case _:
                 key = conversation.key
                 await gateway.accept(InboundMessage(key=key, author=ANN, text="/forget"))
@@ -280,6 +280,6 @@ async def test_a_deleted_person_leaves_no_early_edit_and_no_conversation_behind(
                 InboundMessage(key=private, author=ANN, text="hi", order_key=order_key(mark))
             )
         await conversation.turn_ends()
-        await gateway.delete_person(ANN.id)
+        await gateway.client.delete_person(ANN.id)
         assert (await gateway.conversations.history_limit(private)).order_key == ""
     assert await rows_of(conversation.store, "SELECT * FROM early_edits") == []

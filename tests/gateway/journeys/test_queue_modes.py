@@ -86,10 +86,10 @@ def said_to(client) -> list[list[str]]:
 
 async def begun(client: Gateway, mode: str, work: Work, text: str = "a") -> str:
     """A thread of this mode whose turn waits in the tool."""
-    thread = (await client.create_thread()).id
-    await client.send(thread, text)
+    thread = (await client.client.create_thread()).id
+    await client.client.send(thread, text)
     await work.door.reached.wait()
-    assert (await client.send(thread, f"/queue mode {mode}")).reply.startswith("From now on")
+    assert (await client.client.send(thread, f"/queue mode {mode}")).reply.startswith("From now on")
     return thread
 
 
@@ -118,7 +118,7 @@ async def test_a_message_joins_the_running_turn_before_the_next_model_call(tmp_p
     work, client = Work(), model(calls("wait"), "In blue, then.", "never")
     async with opened(tmp_path, lambda: solo(client, tools=[work.wait], messages=3)) as person:
         thread = await begun(person, "steer", work)
-        receipt = await person.send(thread, "make it blue")
+        receipt = await person.client.send(thread, "make it blue")
         work.door.open()
         events = await until(person, thread, ends)
         counts = await person.store.run(count_units.counts)
@@ -148,11 +148,11 @@ async def test_what_comes_too_late_to_join_gets_its_own_turn(tmp_path):
         )
 
     async with opened(tmp_path, make) as person:
-        thread = (await person.create_thread()).id
-        await person.send(thread, "a")
+        thread = (await person.client.create_thread()).id
+        await person.client.send(thread, "a")
         await door.reached.wait()
-        await person.send(thread, "/queue mode steer")
-        await person.send(thread, "b")
+        await person.client.send(thread, "/queue mode steer")
+        await person.client.send(thread, "b")
         door.open()
         events = await until(person, thread, told("b"))
     assert said_to(client) == [["a"], ["a", "b"]]
@@ -197,7 +197,7 @@ async def test_what_joined_a_tool_whose_result_is_the_answer_is_heeded_in_the_sa
 
     async with opened(tmp_path, make) as person:
         thread = await begun(person, "steer", work)
-        await person.send(thread, "make it blue")
+        await person.client.send(thread, "make it blue")
         work.door.open()
         events = await until(person, thread, told("make it blue"))
     assert [event.text for event in of(MessageFinished, events)] == ["waited", "And in blue."]
@@ -225,7 +225,7 @@ async def test_a_model_that_a_tool_asks_hears_nothing_of_what_joined(tmp_path):
     async with opened(tmp_path, make) as person:
         thread = await begun(person, "steer", work)
         await other.reached.wait()
-        await person.send(thread, "make it blue")
+        await person.client.send(thread, "make it blue")
         work.door.open()
         await until(person, thread, lambda event: isinstance(event, MessageJoined))
         other.open()
@@ -308,7 +308,7 @@ async def test_what_comes_while_a_question_is_open_joins_once_it_is_answered(tmp
         receipt = await gateway.accept(InboundMessage(key=KEY, author=ANN, text="a"))
         asked = of(InputRequested, await until(gateway, receipt.thread, ends))[0]
         await gateway.accept(InboundMessage(key=KEY, author=ANN, text="b"))
-        await gateway.answer(asked.request, Answer(kind="approve"))
+        await gateway.client.answer(asked.request, Answer(kind="approve"))
         events = await until(gateway, receipt.thread, told("b"))
     # The operator's answer makes two people of it, so each says who they are.
     assert said_to(client)[-1] == ["a", "[Ann · xann]\nb"]
@@ -327,7 +327,7 @@ async def test_what_joined_is_neither_lost_nor_doubled_by_a_restart(tmp_path):
     )
     async with opened(tmp_path, teams, limits=Limits(shutdown=0.05)) as person:
         thread = await begun(person, "steer", work)
-        receipt = await person.send(thread, "b")
+        receipt = await person.client.send(thread, "b")
     work.door.open()
     async with opened(tmp_path, teams) as person:
         events = await until(person, thread, ends)
@@ -342,7 +342,7 @@ async def test_a_newer_message_ends_the_turn_and_gets_its_own(tmp_path):
     work, client = Work(), model(calls("wait"), "About b.")
     async with opened(tmp_path, lambda: solo(client, tools=[work.wait])) as person:
         thread = await begun(person, "interrupt", work)
-        await person.send(thread, "b")
+        await person.client.send(thread, "b")
         events = await until(person, thread, lambda e: ends(e) and e.outcome == "done")
     ended = of(TurnFinished, events)[0]
     assert (ended.outcome, ended.reason) == ("stopped", "a newer message came")
@@ -379,7 +379,7 @@ async def test_what_joins_at_once_is_one_message_for_the_condition(tmp_path):
     async with opened(tmp_path, teams) as person:
         thread = await begun(person, "steer", work)
         for text in ("b", "c", "d"):
-            await person.send(thread, text)
+            await person.client.send(thread, text)
         work.door.open()
         events = await until(person, thread, ends)
     assert said_to(client)[-1] == ["a", "b\n\nc\n\nd"]
@@ -395,7 +395,7 @@ async def test_what_joins_in_the_last_moment_is_answered_whatever_the_condition_
 
     async with opened(tmp_path, make) as person:
         thread = await begun(person, "steer", work)
-        await person.send(thread, "b")
+        await person.client.send(thread, "b")
         work.door.open()
         events = await until(person, thread, ends)
     assert [event.text for event in of(MessageFinished, events)][-1] == "And about b."
@@ -433,7 +433,7 @@ async def test_what_comes_during_a_turn_is_collected_for_the_next(tmp_path):
     async with opened(tmp_path, make, limits=Limits(collect=0.05)) as person:
         thread = await begun(person, "collect", work)
         for text in "bc":
-            await person.send(thread, text)
+            await person.client.send(thread, text)
         work.door.open()
         first = await until(person, thread, ends)
         second = await until(person, thread, told("b", "c"), first[-1].seq)
@@ -483,18 +483,22 @@ async def test_what_waits_is_shown_with_numbers_and_can_be_taken_back_and_put_fi
     work, client = Work(), model(calls("wait"), *"123456")
     async with opened(tmp_path, lambda: solo(client, tools=[work.wait])) as person:
         thread = await begun(person, "queue", work)
-        b, c, d = [(await person.send(thread, text)).inbox for text in ("b", "c", "d  d")]
-        shown = (await person.send(thread, "/queue")).reply
-        assert (await person.send(thread, f"/queue drop {b}")).reply.startswith(f"Message {b}")
-        assert (await person.send(thread, f"/queue first #{d}")).reply.startswith(f"Message {d}")
-        left = (await person.send(thread, "/queue")).reply
+        b, c, d = [(await person.client.send(thread, text)).inbox for text in ("b", "c", "d  d")]
+        shown = (await person.client.send(thread, "/queue")).reply
+        assert (await person.client.send(thread, f"/queue drop {b}")).reply.startswith(
+            f"Message {b}"
+        )
+        assert (await person.client.send(thread, f"/queue first #{d}")).reply.startswith(
+            f"Message {d}"
+        )
+        left = (await person.client.send(thread, "/queue")).reply
         work.door.open()
         events = await until(
             person,
             thread,
             told("c"),
         )
-        gone = (await person.send(thread, f"/queue drop {c}")).reply
+        gone = (await person.client.send(thread, f"/queue drop {c}")).reply
     assert shown.splitlines()[:3] == [
         f"{b}  operator: b",
         f"{c}  operator: c",
@@ -563,9 +567,9 @@ async def test_an_answer_is_an_answer_in_every_mode(tmp_path, mode):
         receipt = await gateway.accept(InboundMessage(key=KEY, author=ANN, text="a"))
         if mode == "collect":
             await gateway.accept(InboundMessage(key=KEY, author=ANN, text="/queue mode queue"))
-            await gateway.send(receipt.thread, "/queue mode queue")
+            await gateway.client.send(receipt.thread, "/queue mode queue")
         events = await until(gateway, receipt.thread, ends)
-        await gateway.answer(of(InputRequested, events)[0].request, Answer(kind="approve"))
+        await gateway.client.answer(of(InputRequested, events)[0].request, Answer(kind="approve"))
         await until(gateway, receipt.thread, lambda e: ends(e) and e.outcome == "done")
     assert work.sent == [""]
 
@@ -585,7 +589,7 @@ async def test_many_messages_in_every_mode_end_in_exactly_one_outcome(tmp_path):
                     for text in texts * 2
                 )
             )
-            thread = (await gateway.threads())[0].id
+            thread = (await gateway.client.threads())[0].id
             seen = await until(gateway, thread, told(*texts))
             counts = (await gateway.store.run(count_units.counts)).inbox
         heard = [m.text for e in of(TurnStarted, seen) for m in e.messages]

@@ -15,6 +15,7 @@ from adapters.terminal.settings import Settings
 from gateway.access.authority import Access
 from gateway.app.assemble import access_of
 from gateway.app.load import load_config
+from gateway.client import Client
 from gateway.config.routes import Route
 from gateway.conversation import Author, ConversationKey
 from gateway.events import TextDelta
@@ -62,7 +63,7 @@ async def test_a_model_is_asked_to_think_aloud_where_the_setting_says_so(
     openai_server.script(Reply(reasoning="Hm, well.", text="The answer."))
     access = streaming() if aloud else Access()
     async with opened(tmp_path, lambda: team(client), access=access) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         events = await turn(gateway, thread, "go")
     await client.close()
     deltas = of(TextDelta, events)
@@ -74,8 +75,8 @@ async def test_the_terminal_shows_it_until_the_answer_begins(tmp_path: Path):
     go = asyncio.Event()
     scripted = ScriptedModel([*PIECES[:2], go, *PIECES[2:]])
     async with opened(tmp_path, lambda: team(scripted)) as gateway:
-        thread = (await gateway.create_thread()).id
-        await gateway.send(thread, "go")
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         thinking = await until(gateway, thread, lambda event: isinstance(event, TextDelta))
         go.set()
         ended = await until(gateway, thread, ends)
@@ -101,10 +102,10 @@ async def test_line_mode_prints_its_lines_and_then_the_answer(tmp_path: Path):
     )
 
     @asynccontextmanager
-    async def connect() -> AsyncGenerator[Gateway, None]:
+    async def connect() -> AsyncGenerator[Client, None]:
         teams = ScriptedTeams(lambda: team(ScriptedModel(PIECES)))
         async with Gateway(new_store(tmp_path), teams) as gateway:
-            yield gateway
+            yield gateway.client
 
     async with asyncio.timeout(8):
         await plain.run(connect)
@@ -115,7 +116,7 @@ async def test_line_mode_prints_its_lines_and_then_the_answer(tmp_path: Path):
 
 async def test_what_a_run_prints_has_no_thought(tmp_path: Path):
     async with opened(tmp_path, lambda: team(ScriptedModel(PIECES))) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         events = await turn(gateway, thread, "go")
     text = PlainText(names=False)
     assert "".join(map(text.append, news_of(events))) == "The answer.\n"

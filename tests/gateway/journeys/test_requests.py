@@ -92,12 +92,12 @@ class Office:
             clock=self.clock.time,
             steady=self.clock.time,
         )
-        self.person = self.gateway
+        self.person = self.gateway.client
         return self.gateway
 
     async def ask(self, text: str = "go") -> InputRequested:
         receipt = await self.gateway.accept(InboundMessage(key=KEY, author=ANN, text=text))
-        after = (await self.gateway.thread(receipt.thread)).last_seq if self.thread else 0
+        after = (await self.gateway.client.thread(receipt.thread)).last_seq if self.thread else 0
         self.thread = receipt.thread
         events = await until(self.person, self.thread, lambda e: waits(e) and e.seq > after)
         return of(InputRequested, events)[-1]
@@ -373,7 +373,7 @@ async def test_approvals_are_given_in_a_channel_that_does_not_see_the_thread(tmp
     access = Open([BOSSES[0].id], approvals=["x:T1:approvals"])
     office = Office(tmp_path, rule=ToolRule(action="ask", approvers=(BOSSES[1].id,)), access=access)
     async with office.open():
-        assert office.gateway.approval_places == (APPROVALS,)
+        assert office.gateway.delivery.approval_places == (APPROVALS,)
         request = await office.ask()
         stranger = await office.click(ANN, request.request, APPROVE, key=APPROVALS)
         operator = await office.click(BOSSES[0], request.request, APPROVE, key=APPROVALS)
@@ -540,7 +540,7 @@ async def test_the_audit_says_who_decided_what_and_is_deleted_with_the_person(tm
         await office.finished()
         rows = await office.gateway.store.run(audit_units.audit, office.thread)
         table = audit_table(rows)
-        await office.gateway.delete_person(BOSSES[0].id)
+        await office.gateway.client.delete_person(BOSSES[0].id)
         left = await office.gateway.store.run(audit_units.audit, office.thread)
     assert [row.arguments_hash for row in rows] == [rows[0].arguments_hash] * 2
     assert len(rows[0].arguments_hash) == 64

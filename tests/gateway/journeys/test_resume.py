@@ -104,8 +104,8 @@ async def crashed_in_a_batch(tmp_path, steps: Steps, **rules) -> tuple[str, Scri
     shared = model(calls("first", "second", "third"), "All done.")
     teams = ScriptedTeams(lambda: solo(shared, tools=steps.all), rules=rules)
     async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         for door in steps.doors.values():
             await door.reached.wait()
         await until(client, thread, lambda event: isinstance(event, ToolFinished))
@@ -159,8 +159,8 @@ async def crashed_beside_a_helper(tmp_path, steps: Steps, **rules) -> tuple[str,
 
     teams = ScriptedTeams(team, rules=rules)
     async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         for door in steps.doors.values():
             await door.reached.wait()
         crash.kill()
@@ -221,8 +221,8 @@ async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced
     answers = model("The old half of an answer.", "A quite new answer.")
     teams = streaming(answers, {2: old}, {0: before, 2: new})
     async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         await old.reached.wait()
         shown = await until(client, thread, lambda event: isinstance(event, TextDelta))
         assert [row.text for row in await crash.store.run(rows.open_messages, thread)] == ["The "]
@@ -278,15 +278,15 @@ async def test_a_half_text_stands_until_its_turn_says_something_else(
     rules = {"add": ToolRule(action=action)}
     teams = streaming(answers, {2: halt}, {}, {}, tools=[add], rules=rules)
     async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         await halt.reached.wait()
         shown = await until(client, thread, lambda event: isinstance(event, TextDelta))
         crash.kill()
     async with opened(tmp_path, teams) as client:
         events = await until(client, thread, ends)
         for asked in of(InputRequested, events):
-            await client.answer(asked.request, Answer(kind="approve"))
+            await client.client.answer(asked.request, Answer(kind="approve"))
             events = await until(client, thread, done)
     finished = of(MessageFinished, events)
     assert [(event.text, event.broken) for event in finished] == said
@@ -298,8 +298,8 @@ async def test_a_crash_before_the_first_checkpoint_gives_the_team_the_message_ag
     door = Door()
     teams = streaming(model("half of", "Hello again."), {2: door})
     async with Crash(tmp_path, teams) as (_, client):
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         await door.reached.wait()
     async with opened(tmp_path, teams) as client:
         events = await until(client, thread, ends)
@@ -319,11 +319,11 @@ async def test_waiting_messages_survive_a_crash_in_their_order(tmp_path):
         rule_of_others=ToolRule(action="allow", idempotent=True, output="trusted"),
     )
     async with Crash(tmp_path, teams) as (_, client):
-        thread = (await client.create_thread()).id
-        await client.send(thread, "a")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "a")
         await steps.doors["second"].reached.wait()
         for text in "bc":
-            await client.send(thread, text)
+            await client.client.send(thread, text)
     steps.doors["second"].open()
     async with opened(tmp_path, teams) as client:
         seen = []
@@ -356,14 +356,14 @@ async def test_a_turn_that_keeps_crashing_is_parked_and_the_next_message_goes_on
     for door in doors:
         async with Crash(tmp_path, teams) as (_, client):
             if not thread:
-                thread = (await client.create_thread()).id
-                await client.send(thread, "go")
+                thread = (await client.client.create_thread()).id
+                await client.client.send(thread, "go")
             await door.reached.wait()
     async with opened(tmp_path, teams) as client:
         parked = await until(client, thread, ends)
-        assert (await client.thread(thread)).state == "parked"
+        assert (await client.client.thread(thread)).state == "parked"
         went_on = await turn(client, thread, "try something else")
-        assert (await client.thread(thread)).state == "idle"
+        assert (await client.client.thread(thread)).state == "idle"
     assert parked[-1].outcome == "interrupted"
     assert [notice.text for notice in of(Notice, parked)] == [
         RECOVERY.interrupted
@@ -383,8 +383,8 @@ async def test_a_shutdown_lets_the_turn_reach_a_safe_point_and_the_next_start_go
 
     teams = ScriptedTeams(lambda: solo(shared, tools=[wait]))
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         await door.reached.wait()
         asyncio.get_running_loop().call_later(0.05, door.open)
     async with opened(tmp_path, teams) as client:
@@ -413,8 +413,8 @@ async def test_a_turn_that_reaches_no_safe_point_in_time_is_cut_short_and_not_co
         reached.clear()
         async with opened(tmp_path, teams, limits=AT_ONCE) as client:
             if not thread:
-                thread = (await client.create_thread()).id
-                await client.send(thread, "go")
+                thread = (await client.client.create_thread()).id
+                await client.client.send(thread, "go")
             await reached.wait()
     async with opened(tmp_path, teams) as client:
         events = await until(client, thread, ends)
@@ -432,15 +432,15 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
     store = new_store(tmp_path)
     teams = ScriptedTeams(lambda: solo(calls("wait"), "too late", tools=[wait]))
     async with Gateway(store, teams) as gateway:
-        thread = (await gateway.create_thread()).id
-        await gateway.send(thread, "go")
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await door.reached.wait()
         work = await store.run(claims.begin, thread, gateway.boot, words=MISSING)
         assert isinstance(work, ClaimedTurn)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
-        seq = (await gateway.thread(thread)).last_seq
+        seq = (await gateway.client.thread(thread)).last_seq
         await store.record(work.lease, TurnUpdate())
         with pytest.raises(LeaseLost):
             await store.record(
@@ -483,7 +483,7 @@ async def test_a_message_that_found_no_room_while_the_next_agent_was_asked_is_sa
 
     store = FullOnce.of(tmp_path)
     async with Gateway(store, ScriptedTeams(make), limits=AT_ONCE) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         async with asyncio.timeout(5):
             events = await turn(gateway, thread, "go")
     assert store.refused

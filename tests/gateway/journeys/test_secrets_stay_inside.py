@@ -202,7 +202,7 @@ async def test_a_budget_s_end_quotes_nobody(tmp_path, log):
     shared = model(TEXT, "never")
     teams = ScriptedTeams(lambda: solo(shared))
     async with Gateway(store, teams, limits=limits) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, TEXT)
         events = await turn(gateway, thread, f"{TEXT} again")
     (notice,) = of(Notice, events)
@@ -214,8 +214,8 @@ async def test_a_budget_s_end_quotes_nobody(tmp_path, log):
 async def test_people_read_one_sentence_and_the_log_the_rest(tmp_path, log):
     teams = ScriptedTeams(FAULTS["a tool that ends the turn"])
     async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
-        thread = await gateway.create_thread()
-        await gateway.send(thread.id, "go")
+        thread = await gateway.client.create_thread()
+        await gateway.client.send(thread.id, "go")
         events = await until(gateway, thread.id, ends)
     (notice,) = of(Notice, events)
     assert notice.text == ("The tool 'leak' failed, so the answer ends here. You can try again.")

@@ -92,7 +92,7 @@ class Desk:
         store = new_store(self._folder / "store")
         async with Gateway(store, teams, limits=limits) as self.gateway:
             if not self.thread:
-                self.thread = (await self.gateway.create_thread()).id
+                self.thread = (await self.gateway.client.create_thread()).id
             yield self.gateway
         await teams.aclose()
 
@@ -113,7 +113,7 @@ class Desk:
         self.model.script(
             Reply(calls=[Call(name=tool, arguments=json.dumps(arguments))]), Reply(text="done")
         )
-        await self.gateway.send(self.thread, "go")
+        await self.gateway.client.send(self.thread, "go")
 
     async def next(self, kind: type, after: int = 0) -> Any:
         return (await until(self.gateway, self.thread, lambda e: isinstance(e, kind), after))[-1]
@@ -147,17 +147,17 @@ async def test_a_servers_form_is_asked_field_by_field_in_the_thread(desk: Open) 
         assert size.prompt == "The server shop asks: Which shirt?\nsize: The size."
         assert size.awaited
         assert size.options == ("S", "M", "Decline", "Cancel")
-        await gateway.send(shop.thread, "m")
+        await gateway.client.send(shop.thread, "m")
         number = await shop.next(InputRequested, size.seq)
         assert number.prompt.splitlines()[1:] == [
             "number: How many (a whole number)",
             "Write an answer, or one of: Decline, Cancel.",
         ]
         assert number.options == ()
-        await gateway.send(shop.thread, "two")
+        await gateway.client.send(shop.thread, "two")
         again = await shop.next(InputRequested, number.seq)
         assert again.prompt.endswith("'two' is not a whole number.")
-        await gateway.send(shop.thread, "2")
+        await gateway.client.send(shop.thread, "2")
         events = await shop.end()
     assert of(TurnFinished, events)[0].outcome == "done"
     answer = json.loads(result(events, "shop/order").result)
@@ -170,7 +170,7 @@ async def test_a_form_can_be_refused(desk: Open, words: str, action: str) -> Non
     async with desk("elicitation = true") as shop, shop.open() as gateway:
         await shop.ask("order")
         await shop.next(InputRequested)
-        await gateway.send(shop.thread, words)
+        await gateway.client.send(shop.thread, words)
         events = await shop.end()
     assert json.loads(result(events, "shop/order").result) == {"action": action}
 
@@ -191,12 +191,12 @@ async def test_a_request_for_a_model_waits_for_its_approval(desk: Open) -> None:
             Reply(text="a thought"),
             Reply(text="done"),
         )
-        await gateway.send(shop.thread, "go")
+        await gateway.client.send(shop.thread, "go")
         asked = await shop.next(InputRequested)
         assert (asked.request_kind, asked.tool) == ("approval", "shop/sampling")
         assert "Well?" in asked.arguments
         assert len(shop.model.requests) == 1
-        assert await gateway.answer(asked.request, Answer(kind="approve")) is None
+        assert await gateway.client.answer(asked.request, Answer(kind="approve")) is None
         events = await shop.end()
     assert result(events, "shop/think").result == "a thought (endTurn)"
     assert result(events, "shop/sampling").result == "a thought"
@@ -221,7 +221,7 @@ async def test_a_request_for_a_model_can_be_denied(desk: Open) -> None:
     async with desk("sampling = true", policies) as shop, shop.open() as gateway:
         await shop.ask("think", text="Well?")
         asked = await shop.next(InputRequested)
-        await gateway.answer(asked.request, Answer(kind="deny", text="too dear"))
+        await gateway.client.answer(asked.request, Answer(kind="deny", text="too dear"))
         events = await shop.end()
     assert "too dear" in result(events, "shop/think").result
     assert len(shop.model.requests) == 2
@@ -243,7 +243,7 @@ async def test_folders_prompts_and_resources_of_the_table(desk: Open, tmp_path: 
             Reply(calls=[Call(name="read_resource", arguments='{"uri": "note://1"}')]),
             Reply(text="done"),
         )
-        await shop.gateway.send(shop.thread, "go")
+        await shop.gateway.client.send(shop.thread, "go")
         events = await shop.end()
     assert result(events, "shop/where").result == tmp_path.as_uri()
     assert result(events, "shop/read_resource").result.startswith("the note note://1")
@@ -255,7 +255,7 @@ async def test_a_turn_that_is_stopped_ends_the_servers_question(desk: Open) -> N
     async with desk("elicitation = true") as shop, shop.open() as gateway:
         await shop.ask("order")
         asked = await shop.next(InputRequested)
-        await gateway.stop(shop.thread)
+        await gateway.client.stop(shop.thread)
         events = await shop.end()
         [closed] = of(InputResolved, events)
         assert closed.request == asked.request
@@ -270,7 +270,7 @@ async def test_after_a_restart_the_call_is_unknown_and_its_question_closed(desk:
             asked = await shop.next(InputRequested)
         async with shop.open() as gateway:
             events = await shop.end()
-            late = await gateway.answer(asked.request, Answer(kind="text", text="M"))
+            late = await gateway.client.answer(asked.request, Answer(kind="text", text="M"))
     [closed] = of(InputResolved, events)
     assert (closed.request, closed.outcome) == (
         asked.request,
@@ -289,10 +289,12 @@ async def test_a_call_that_may_be_repeated_finds_its_answers_after_a_restart(des
         async with shop.open() as gateway:
             await shop.ask("order")
             size = await shop.next(InputRequested)
-            await gateway.send(shop.thread, "M")
+            await gateway.client.send(shop.thread, "M")
             number = await shop.next(InputRequested, size.seq)
         async with shop.open() as gateway:
-            assert await gateway.answer(number.request, Answer(kind="text", text="2")) is None
+            assert (
+                await gateway.client.answer(number.request, Answer(kind="text", text="2")) is None
+            )
             events = await shop.end()
     assert [each.request for each in of(InputRequested, events)] == [size.request, number.request]
     answer = json.loads(result(events, "shop/order").result)

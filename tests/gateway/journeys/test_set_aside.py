@@ -10,7 +10,7 @@ import pytest
 
 from adapters.terminal.plain import PlainChat
 from adapters.terminal.settings import Settings
-from gateway.client import SentFile
+from gateway.client import Client, SentFile
 from gateway.errors import SET_ASIDE
 from gateway.events import Notice
 from gateway.gateway import Gateway
@@ -50,7 +50,7 @@ async def test_trying_again_asks_with_the_text_and_without_the_files(
 ):
     model = ScriptedModel(error, "ok", vision=True)
     async with opened(tmp_path, asking(model)) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         (notice,) = of(Notice, await turn(gateway, thread, "look", files=[PICTURE]))
         if not restarted:
             await turn(gateway, thread, "/retry")
@@ -68,7 +68,7 @@ async def test_trying_again_asks_with_the_text_and_without_the_files(
 async def test_the_next_message_goes_on_without_it(tmp_path: Path, restarted: bool):
     model = ScriptedModel("hello", SHAPE, "ok")
     async with opened(tmp_path, asking(model)) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "hi")
         await turn(gateway, thread, "bad")
         if not restarted:
@@ -82,7 +82,7 @@ async def test_the_next_message_goes_on_without_it(tmp_path: Path, restarted: bo
 async def test_a_second_refusal_leaves_it_out_for_good(tmp_path: Path):
     model = ScriptedModel(SHAPE, SHAPE, "ok", "fine")
     async with opened(tmp_path, asking(model)) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "bad")
         await turn(gateway, thread, "/retry")
         await turn(gateway, thread, "/retry")
@@ -108,9 +108,9 @@ async def test_line_mode_says_what_is_set_aside_and_prints_what_comes_of_the_nex
     )
 
     @asynccontextmanager
-    async def connect() -> AsyncGenerator[Gateway, None]:
+    async def connect() -> AsyncGenerator[Client, None]:
         async with Gateway(new_store(tmp_path), ScriptedTeams(asking(model))) as gateway:
-            yield gateway
+            yield gateway.client
 
     async with asyncio.timeout(8):
         await plain.run(connect)

@@ -66,8 +66,8 @@ def delete() -> str:
 
 
 async def stop(client, thread: str) -> list:
-    after = (await client.thread(thread)).last_seq
-    await client.send(thread, "/stop")
+    after = (await client.client.thread(thread)).last_seq
+    await client.client.send(thread, "/stop")
     return await until(client, thread, ends, after)
 
 
@@ -80,8 +80,8 @@ async def test_whoever_had_the_work_when_a_swarm_was_stopped_goes_on_with_it(tmp
     expert = Held("About both.")
     teams = desk_and_expert(model(calls("transfer_to_expert")), expert)
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "one")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "one")
         await expert.door.reached.wait()
         events = await stop(client, thread)
         if not restart:
@@ -103,8 +103,8 @@ async def test_a_tool_that_is_stopped_says_so_with_its_time(tmp_path):
         return "never"
 
     async with opened(tmp_path, ScriptedTeams(lambda: solo(calls("wait"), tools=[wait]))) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         await door.reached.wait()
         events = await stop(client, thread)
     [ended] = [item for item in news_of(events) if isinstance(item, ToolItem)]
@@ -117,7 +117,7 @@ async def test_what_is_stopped_while_an_approval_is_open_is_over(tmp_path, resta
     expert = model(calls("delete"), "Then not.")
     teams = desk_and_expert(model(calls("transfer_to_expert")), expert, [delete])
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         [_] = of(InputRequested, await turn(client, thread, "one"))
         events = await stop(client, thread)
         assert [event.result for event in of(ToolFinished, events)] == ["Not run."]
@@ -144,7 +144,7 @@ async def test_a_run_that_was_stopped_while_it_waited_counts_no_more_for_the_con
 
     teams = ScriptedTeams(make, participants=("solo", "critic"), rules={"delete": ASK})
     async with opened(tmp_path, teams) as person:
-        thread = (await person.create_thread()).id
+        thread = (await person.client.create_thread()).id
         await turn(person, thread, "one")
         await stop(person, thread)
         events = await turn(person, thread, "two")
@@ -155,10 +155,10 @@ async def test_a_newer_message_ends_a_run_that_waits_and_its_count(tmp_path):
     client = model(calls("delete"), "About two.")
     teams = ScriptedTeams(lambda: solo(client, tools=[delete]), rules={"delete": ASK})
     async with opened(tmp_path, teams) as person:
-        thread = (await person.create_thread()).id
-        await person.send(thread, "/queue mode interrupt")
+        thread = (await person.client.create_thread()).id
+        await person.client.send(thread, "/queue mode interrupt")
         await turn(person, thread, "one")
-        await person.send(thread, "two")
+        await person.client.send(thread, "two")
         events = await until(person, thread, lambda e: ends(e) and e.outcome == "done")
     assert said(events) == [("solo", "About two.")]
 
@@ -174,7 +174,7 @@ async def test_a_person_whose_question_was_stopped_is_asked_again_in_their_turn(
 
     teams = ScriptedTeams(make, participants=("desk", "person"))
     async with opened(tmp_path, teams) as person:
-        thread = (await person.create_thread()).id
+        thread = (await person.client.create_thread()).id
         await turn(person, thread, "one")
         await stop(person, thread)
         events = await turn(person, thread, "two")

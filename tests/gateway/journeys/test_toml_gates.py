@@ -96,7 +96,7 @@ def ran() -> list[str]:
 async def first_turn(folder: Path, text: str) -> list[Any]:
     teams = source(folder, text)
     async with Gateway(new_store(folder / "store"), teams) as gateway:
-        return await turn(gateway, (await gateway.create_thread()).id, "go")
+        return await turn(gateway, (await gateway.client.create_thread()).id, "go")
 
 
 async def test_code_of_a_team_inside_is_denied_unless_the_policy_says_otherwise(folder):
@@ -124,15 +124,15 @@ async def test_code_of_a_team_inside_waits_for_an_approver(folder):
 
 async def test_a_person_inside_of_an_agent_in_a_graph_is_asked_and_answers_after_a_restart(folder):
     async with Gateway(new_store(folder / "store"), source(folder, PERSON)) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         events = await turn(gateway, thread, "go")
     [asked] = of(InputRequested, events)
     assert (asked.agent, events[-1].outcome) == ("chief", "waiting")
 
     later = PERSON.replace('"clerk", "Shall it rain?"', '"The office says: yes.", "Printed."')
     async with Gateway(new_store(folder / "store"), source(folder, later)) as gateway:
-        after = (await gateway.thread(thread)).last_seq
-        await gateway.answer(asked.request, Answer(kind="text", text="Yes"))
+        after = (await gateway.client.thread(thread)).last_seq
+        await gateway.client.answer(asked.request, Answer(kind="text", text="Yes"))
         events = await until(gateway, thread, ends, after)
     said = [(event.agent, event.text) for event in of(MessageFinished, events)]
     assert said[-2:] == [("office", "The office says: yes."), ("printer", "Printed.")]

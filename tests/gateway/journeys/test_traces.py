@@ -194,7 +194,7 @@ async def test_a_turn_that_waits_for_people_shows_how_long(
     assert collector.named("turn") == []
     with traced(collector):
         async with served(tmp_path, Surface(board), teams) as gateway:
-            await gateway.answer(card.request.request, Answer(kind="approve"), author=ANN)
+            await gateway.client.answer(card.request.request, Answer(kind="approve"), author=ANN)
             await board.until(lambda b: "rang" in b.said() or len(b.posted) > 1)
             await all_told(gateway)
 

@@ -75,7 +75,7 @@ async def test_a_watcher_on_another_node_has_each_word_in_two_seconds(
         )
         second = await stack.enter_async_context(node(postgres_url, tmp_path / "b", DoNothing()))
         receipt = await first.accept(message(1, 0))
-        events = await stack.enter_async_context(aclosing(second.events(receipt.thread)))
+        events = await stack.enter_async_context(aclosing(second.client.events(receipt.thread)))
         async with asyncio.timeout(30):
             async for event in events:
                 if isinstance(event, TextDelta):
@@ -114,14 +114,14 @@ async def test_a_chat_on_a_machine_without_a_node_answers_in_threads_of_platform
         node(postgres_url, tmp_path / "b", DoNothing("from the chat"), platforms=()) as chat,
     ):
         receipt = await serving.accept(message(1, 0))
-        async with aclosing(chat.events(receipt.thread)) as events:
+        async with aclosing(chat.client.events(receipt.thread)) as events:
             assert await next_turn(events) == ["from the node"]
-            sent = await chat.send(receipt.thread, "and from the terminal")
+            sent = await chat.client.send(receipt.thread, "and from the terminal")
             assert sent.outcome == "turn"
             assert await next_turn(events) == ["from the node"]
-        own = await chat.create_thread()
-        await chat.send(own.id, "a thread of the terminal's own")
-        async with aclosing(chat.events(own.id)) as events:
+        own = await chat.client.create_thread()
+        await chat.client.send(own.id, "a thread of the terminal's own")
+        async with aclosing(chat.client.events(own.id)) as events:
             assert await next_turn(events) == ["from the chat"]
 
 
@@ -131,7 +131,7 @@ async def test_a_command_on_a_machine_without_a_node_reaches_the_node_of_a_threa
     elsewhere = PostgresStore(Database(url=postgres_url), tmp_path / "c")
     async with node(postgres_url, tmp_path / "a", Speaker()) as serving:
         receipt = await serving.accept(message(1, 0))
-        async with aclosing(serving.events(receipt.thread)) as events:
+        async with aclosing(serving.client.events(receipt.thread)) as events:
             async for event in events:
                 if isinstance(event, TextDelta):
                     break
@@ -139,7 +139,7 @@ async def test_a_command_on_a_machine_without_a_node_reaches_the_node_of_a_threa
             async with asyncio.timeout(5):
                 assert [event async for event in events if isinstance(event, TurnFinished)] == []
         async with asyncio.timeout(5):
-            while (await serving.status()).running:  # noqa: ASYNC110 (figures tell nobody)
+            while (await serving.client.status()).running:  # noqa: ASYNC110 (figures tell nobody)
                 await asyncio.sleep(0.02)
 
 
@@ -160,7 +160,7 @@ async def test_a_retry_from_a_machine_without_a_node_runs_on_a_node(tmp_path, po
     elsewhere = PostgresStore(Database(url=postgres_url), tmp_path / "c")
     async with node(postgres_url, tmp_path / "a", Failing("again")) as serving:
         receipt = await serving.accept(message(1, 0))
-        async with aclosing(serving.events(receipt.thread)) as events:
+        async with aclosing(serving.client.events(receipt.thread)) as events:
             assert await next_turn(events) == []
             assert await retry(elsewhere, receipt.thread) == "Trying again from where it stopped."
             assert await next_turn(events) == ["again"]
@@ -190,7 +190,7 @@ async def test_the_status_lists_all_nodes_from_any_machine(tmp_path, postgres_ur
         told = json.loads(text)
         assert (told["boot"], len(told["nodes"])) == (second.boot, 2)
         assert told["nodes"][0]["leases"][:1] == ["shard 0"]
-        page = metrics_page(second.vitals, await second.status(), second.store.folder, None)
+        page = metrics_page(second.vitals, await second.client.status(), second.store.folder, None)
         assert b"parley_nodes 2.0\n" in page
         with pytest.raises(GatewayClosed, match="Reload on one of those that run: process "):
             await reload(elsewhere, dry_run=True)

@@ -215,7 +215,7 @@ async def backed_up(host: AdapterHost) -> None:
 @pytest.mark.usefixtures("fresh_imports")
 async def test_serve_makes_a_backup_that_restores_and_says_so(served):
     async with Gateway(SqliteStore(served / "store"), ScriptedTeams(lambda: solo("-"))) as gateway:
-        await gateway.create_thread(title="kept")
+        await gateway.client.create_thread(title="kept")
     said: list[str] = []
 
     async def script(host: AdapterHost) -> None:
@@ -293,7 +293,9 @@ async def test_the_metrics_tell_of_backups_and_nothing_where_there_are_none(free
     async with Gateway(machine.store, ScriptedTeams(lambda: solo("yes"))) as gateway:
 
         async def told() -> dict[str, float]:
-            page = metrics_page(gateway.vitals, await gateway.status(), machine.store.folder, None)
+            page = metrics_page(
+                gateway.vitals, await gateway.client.status(), machine.store.folder, None
+            )
             lines = [line.split() for line in page.decode().splitlines() if line[0] != "#"]
             prefix = "parley_backup_"
             return {

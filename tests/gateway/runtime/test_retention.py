@@ -87,15 +87,15 @@ async def tidied(gateway: Gateway) -> int:
     """The number of threads after a round of housekeeping."""
     await gateway._life.tidy()
     await gateway._life._settle_due()
-    return len(await gateway.threads(limit=1000))
+    return len(await gateway.client.threads(limit=1000))
 
 
 async def a_thread_that_waits(machine: Machine) -> tuple[str, str]:
     """A thread with a request for an approval, and an idle one."""
     async with machine.gateway(calls("send"), "done") as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         asked = of(InputRequested, await turn(gateway, thread, "go"))[0]
-        await gateway.create_thread(title="idle")
+        await gateway.client.create_thread(title="idle")
         await tidied(gateway)
     return thread, asked.request
 
@@ -108,18 +108,18 @@ async def test_a_clock_that_is_wrong_at_the_start_deletes_and_ends_nothing(machi
         for _ in range(3):
             assert await tidied(gateway) == 2
             machine.runs(70)
-        assert (await gateway.request(request)).open
-        [trouble] = (await gateway.status()).troubles
+        assert (await gateway.delivery.request(request)).open
+        [trouble] = (await gateway.client.status()).troubles
         assert "clock" in trouble
         assert "Nothing is deleted" in trouble
-        assert await gateway.answer(request, Answer(kind="approve")) is None
+        assert await gateway.client.answer(request, Answer(kind="approve")) is None
         await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
 
 
 async def test_what_was_asked_with_a_wrong_clock_lasts_as_long_as_it_was_to_last(machine):
     machine.off = 0.0
     async with machine.gateway() as gateway:
-        await gateway.create_thread()
+        await gateway.client.create_thread()
     machine.rests(HOUR)
     machine.off = 100 * DAY
     thread, _ = await a_thread_that_waits(machine)
@@ -128,7 +128,7 @@ async def test_what_was_asked_with_a_wrong_clock_lasts_as_long_as_it_was_to_last
     async with machine.gateway("done") as gateway:
         machine.runs(23 * HOUR)
         await tidied(gateway)
-        assert (await gateway.thread(thread)).state == "waiting"
+        assert (await gateway.client.thread(thread)).state == "waiting"
         machine.runs(HOUR)
         await tidied(gateway)
         events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
@@ -141,7 +141,7 @@ async def test_a_store_that_really_was_away_for_long_goes_on_once_a_platform_say
     async with machine.gateway("done") as gateway:
         assert await tidied(gateway) == 2
         gateway.health.compare_time("slack", machine.true - JUMP)
-        assert (await gateway.status()).troubles == ()
+        assert (await gateway.client.status()).troubles == ()
         assert await tidied(gateway) == 0
 
 
@@ -171,7 +171,7 @@ async def test_a_platform_that_tells_an_earlier_time_is_believed_for_as_long_as_
             for _ in range(3):
                 machine.runs(DOUBT)
                 assert await tidied(gateway) == 2
-            [trouble] = (await gateway.status()).troubles
+            [trouble] = (await gateway.client.status()).troubles
             assert "slack" in trouble
 
 
@@ -183,14 +183,14 @@ async def test_a_clock_that_is_put_right_after_the_start_is_believed_again(machi
         assert await tidied(gateway) == 2
         machine.off = 0.0
         assert await tidied(gateway) == 2
-        assert (await gateway.status()).troubles == ()
-        assert (await gateway.request(request)).open
+        assert (await gateway.client.status()).troubles == ()
+        assert (await gateway.delivery.request(request)).open
     async with machine.gateway("done") as gateway:
         await tidied(gateway)
-        assert (await gateway.request(request)).open
+        assert (await gateway.delivery.request(request)).open
         machine.runs(24 * HOUR)
         await tidied(gateway)
-        assert not (await gateway.request(request)).open
+        assert not (await gateway.delivery.request(request)).open
 
 
 async def test_a_store_of_an_earlier_version_knows_the_time_by_its_threads(machine):
@@ -215,29 +215,29 @@ async def test_a_code_is_good_for_an_hour_whatever_the_clock_says(machine):
         return said.reply.split("parley pair ")[1].split("`")[0]
 
     async with machine.gateway() as gateway:
-        await gateway.create_thread()
+        await gateway.client.create_thread()
         early = await code(gateway)
     machine.off = 100 * DAY
     async with machine.gateway() as gateway:
-        assert await gateway.pair(early) is not None
-        await gateway.unpair(hello.author.id)
+        assert await gateway.client.pair(early) is not None
+        await gateway.client.unpair(hello.author.id)
         late = await code(gateway)
     machine.off = 0.0
     machine.rests(2 * HOUR)
     async with machine.gateway() as gateway:
-        assert await gateway.pair(late) is None
+        assert await gateway.client.pair(late) is None
 
 
 async def test_a_budget_begins_no_new_window_by_a_clock_that_is_wrong_at_the_start(machine):
     budgets = [Budget(per="thread", window="day", turns=1)]
     async with machine.gateway(budgets=budgets) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await gateway._life.tidy()
         assert (await turn(gateway, thread, "go"))[-1].outcome == "done"
     machine.off = 100 * DAY
     async with machine.gateway(budgets=budgets) as gateway:
-        seq = (await gateway.thread(thread)).last_seq
-        await gateway.send(thread, "again")
+        seq = (await gateway.client.thread(thread)).last_seq
+        await gateway.client.send(thread, "again")
         events = await until(gateway, thread, ends, after=seq)
         assert events[-1].outcome == "failed"
 
@@ -245,14 +245,14 @@ async def test_a_budget_begins_no_new_window_by_a_clock_that_is_wrong_at_the_sta
 async def test_an_approval_of_a_time_to_come_is_none_of_what_came_since(machine):
     machine.off = 100 * DAY
     async with machine.gateway(calls("send"), "done") as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         asked = of(InputRequested, await turn(gateway, thread, "go"))[0]
-        await gateway.answer(asked.request, Answer(kind="approve_always"))
+        await gateway.client.answer(asked.request, Answer(kind="approve_always"))
         await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
     machine.off = 0.0
     async with machine.gateway(calls("send"), "done") as gateway:
-        seq = (await gateway.thread(thread)).last_seq
-        await gateway.send(thread, "again")
+        seq = (await gateway.client.thread(thread)).last_seq
+        await gateway.client.send(thread, "again")
         assert of(InputRequested, await until(gateway, thread, ends, after=seq))
 
 
@@ -266,7 +266,7 @@ async def test_no_order_of_starts_with_wrong_clocks_deletes_or_ends_what_is_youn
         async with machine.gateway("done") as gateway:
             for _ in range(chance.randrange(4)):
                 assert await tidied(gateway) == 2
-                assert (await gateway.request(request)).open
+                assert (await gateway.delivery.request(request)).open
                 machine.runs(chance.uniform(60, DOUBT / 50))
                 machine.off = chance.choice([0.0, machine.off, machine.off, 100 * DAY])
                 if chance.random() < 0.3:
@@ -282,13 +282,15 @@ async def test_no_order_of_starts_with_wrong_clocks_deletes_or_ends_what_is_youn
 async def test_a_round_deletes_a_share_of_the_threads_the_oldest_first_and_says_so(machine, caplog):
     async with machine.gateway(share=0.2) as gateway:
         for n in range(40):
-            await gateway.create_thread(title=str(n))
+            await gateway.client.create_thread(title=str(n))
             machine.runs(1)
         machine.runs(91 * DAY)
         assert await tidied(gateway) == 32
-        assert {each.title for each in await gateway.threads()} == {str(n) for n in range(8, 40)}
+        assert {each.title for each in await gateway.client.threads()} == {
+            str(n) for n in range(8, 40)
+        }
         assert "32 more are as old" in caplog.text
-        [trouble] = (await gateway.status()).troubles
+        [trouble] = (await gateway.client.status()).troubles
         assert trouble.startswith("Retention deletes 32 more threads")
         machine.runs(PAUSE - 1)
         assert await tidied(gateway) == 32
@@ -298,14 +300,14 @@ async def test_a_round_deletes_a_share_of_the_threads_the_oldest_first_and_says_
         while left:
             machine.runs(PAUSE)
             assert left - FEW <= await tidied(gateway) < left
-            left = len(await gateway.threads())
-        assert (await gateway.status()).troubles == ()
+            left = len(await gateway.client.threads())
+        assert (await gateway.client.status()).troubles == ()
 
 
 async def test_the_hour_until_the_next_round_outlives_a_restart(machine):
     async with machine.gateway() as gateway:
         for _ in range(40):
-            await gateway.create_thread()
+            await gateway.client.create_thread()
     machine.runs(91 * DAY)
     store = new_store(machine.folder)
     left: list[int] = []
@@ -346,7 +348,7 @@ async def test_a_round_that_is_killed_after_its_deletion_costs_no_second_share(m
     limits = Limits(retention=90 * DAY, retention_share=0.2)
     async with machine.gateway() as gateway:
         for _ in range(40):
-            await gateway.create_thread()
+            await gateway.client.create_thread()
     machine.runs(91 * DAY)
     for make in (KilledAfterDeletion.of, KilledAfterDeletion.of, new_store):
         store = make(machine.folder, clock=machine.clock)
@@ -365,7 +367,7 @@ async def test_a_round_that_is_killed_after_its_deletion_costs_no_second_share(m
 async def test_few_threads_expire_at_once_and_without_a_word(machine):
     async with machine.gateway(share=0.01) as gateway:
         for _ in range(FEW):
-            await gateway.create_thread()
+            await gateway.client.create_thread()
         machine.runs(91 * DAY)
         assert await tidied(gateway) == 0
-        assert (await gateway.status()).troubles == ()
+        assert (await gateway.client.status()).troubles == ()

@@ -91,7 +91,7 @@ def notices(events) -> list[str]:
 @pytest.mark.parametrize("make", [in_turn, selected, swarm, nested])
 async def test_who_is_addressed_speaks_first(tmp_path, make):
     async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         events = await turn(client, thread, "@Bob what do you think?")
     assert speakers(events) == ["bob"]
     assert notices(events) == []
@@ -104,7 +104,7 @@ async def test_a_team_that_can_let_nobody_be_called_says_so_and_has_the_message(
     tmp_path, make, chooser
 ):
     async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         events = await turn(client, thread, "@bob what do you think?")
     assert NOT_FIRST.format(name="bob", chooser=chooser) in notices(events)
     if make is graph:
@@ -113,8 +113,8 @@ async def test_a_team_that_can_let_nobody_be_called_says_so_and_has_the_message(
 
 async def test_a_name_alone_is_refused_with_a_sentence_and_an_unknown_name_is_text(tmp_path):
     async with opened(tmp_path, teams_of(in_turn)) as client:
-        thread = (await client.create_thread()).id
-        assert (await client.send(thread, "@cleo ")).reply == NO_TASK.format(name="cleo")
+        thread = (await client.client.create_thread()).id
+        assert (await client.client.send(thread, "@cleo ")).reply == NO_TASK.format(name="cleo")
         assert speakers(await turn(client, thread, "@dora hello")) == ["ann"]
 
 
@@ -153,12 +153,12 @@ async def test_it_is_said_that_a_message_that_joins_a_turn_calls_nobody_first(tm
         )
 
     async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "/queue mode steer")
-        after = (await client.thread(thread)).last_seq
-        await client.send(thread, "hello")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "/queue mode steer")
+        after = (await client.client.thread(thread)).last_seq
+        await client.client.send(thread, "hello")
         await door.reached.wait()
-        await client.send(thread, "@cleo you too")
+        await client.client.send(thread, "@cleo you too")
         door.open()
         events = await until(client, thread, ends, after)
     assert JOINS.format(name="cleo") in notices(events)
@@ -167,11 +167,11 @@ async def test_it_is_said_that_a_message_that_joins_a_turn_calls_nobody_first(tm
 
 async def test_of_messages_for_one_turn_the_first_that_names_somebody_counts(tmp_path):
     async with opened(tmp_path, teams_of(in_turn), limits=Limits(collect=0.2)) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "/queue mode collect")
-        after = (await client.thread(thread)).last_seq
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "/queue mode collect")
+        after = (await client.client.thread(thread)).last_seq
         for text in ("hello", "@cleo go", "@bob you too"):
-            await client.send(thread, text)
+            await client.client.send(thread, text)
         events = await until(client, thread, ends, after)
     assert speakers(events) == ["cleo"]
 
@@ -182,10 +182,10 @@ async def test_an_answer_that_begins_with_a_name_stays_an_answer(tmp_path):
         return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(3))
 
     async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         [_] = of(InputRequested, await turn(client, thread, "hello"))
-        after = (await client.thread(thread)).last_seq
-        await client.send(thread, "@cleo")
+        after = (await client.client.thread(thread)).last_seq
+        await client.client.send(thread, "@cleo")
         events = await until(client, thread, lambda e: ends(e) and e.outcome == "done", after)
     assert [event.outcome for event in of(InputResolved, events)] == ["@cleo"]
     assert speakers(events)[-1] == "bob"
@@ -203,7 +203,7 @@ async def test_who_is_addressed_takes_over_from_a_hand_off_to_the_user(tmp_path)
         return Swarm(agents, termination_condition=ends_at)
 
     async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "hello")
         assert speakers(await turn(client, thread, "@cleo go"))[0] == "cleo"
 
@@ -214,7 +214,7 @@ async def test_a_failed_agents_unfinished_work_does_not_come_first(tmp_path):
         return RoundRobinGroupChat(lines, termination_condition=MaxMessageTermination(2))
 
     async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         [failed] = of(TurnFinished, await turn(client, thread, "hello"))
         assert failed.outcome == "failed"
         assert speakers(await turn(client, thread, "@bob you then")) == ["bob"]
@@ -238,8 +238,8 @@ async def test_it_holds_in_the_next_process_too(tmp_path, kind):
         return RoundRobinGroupChat(lines, termination_condition=end)
 
     async with opened(tmp_path, teams_of(make), limits=Limits(shutdown=0.0)) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "@bob go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "@bob go")
         await door.reached.wait()
     async with opened(tmp_path, teams_of(make)) as client:
         events = await until(client, thread, ends)

@@ -194,7 +194,7 @@ async def other_participants(gateway: Gateway, teams: Teams, thread: str) -> Non
 
 
 async def steered(gateway: Gateway, teams: Teams, thread: str) -> None:
-    await gateway.send(thread, "/queue mode steer")
+    await gateway.client.send(thread, "/queue mode steer")
     await one_more(gateway, teams, thread)
 
 
@@ -269,7 +269,7 @@ def store_of(gateway: Gateway) -> FailingStore:
 
 async def tell(gateway: Gateway, thread: str, text: str) -> int:
     """Let the operator write; the seq of the thread's last event before."""
-    found = await gateway.thread(thread)
+    found = await gateway.client.thread(thread)
     message = InboundMessage(key=found.key, thread=thread, author=LOCAL_OPERATOR, text=text)
     await gateway.accept_missed([message])
     return found.last_seq
@@ -289,7 +289,7 @@ async def say(gateway: Gateway, thread: str, text: str) -> list[SessionEvent]:
 async def fails(gateway: Gateway, teams: Teams, name: str, call: int, failure: Failure) -> str:
     """Let a call of a turn fail; whatever is wrong afterwards."""
     store, scene = store_of(gateway), SCENES[name]
-    thread = (await gateway.create_thread()).id
+    thread = (await gateway.client.create_thread()).id
     if scene.before is not None:
         await scene.before(gateway, teams, thread)
     store.calls.clear()
@@ -379,7 +379,7 @@ async def test_the_lane_has_a_word_and_takes_the_next_message(
     assert rows_in(tmp_path, "SELECT 1 FROM turns WHERE status = 'running'") == []
     assert rows_in(tmp_path, "SELECT 1 FROM open_messages") == []
     async with opened(tmp_path, teams) as gateway:
-        for thread in await gateway.threads():
+        for thread in await gateway.client.threads():
             told = of(Notice, await gateway.store.run(event_units.events, thread.id))
             assert set(Counter(each.incident for each in told).values()) <= {1}
             assert without_answer(await say(gateway, thread.id, "and after a restart?")) == ""
@@ -398,7 +398,7 @@ class CancelledBuilds(Teams):
 
 async def test_what_is_cancelled_beside_the_lane_ends_its_turn_with_a_word(tmp_path: Path) -> None:
     async with opened(tmp_path, CancelledBuilds(talking)) as gateway:
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         events = await say(gateway, thread, "go")
         assert [each.outcome for each in of(TurnFinished, events)] == ["failed"]
         assert [each.text for each in of(Notice, events)] == [OUR_FAULT]
@@ -414,7 +414,7 @@ async def test_who_can_t_be_told_that_they_wait_is_answered_in_their_turn(tmp_pa
             store.failed.clear()
             store.failing = {"tell_hold": deque([failure])}
             BEHIND.get().append(store.failed.wait)
-            first, second = [(await gateway.create_thread()).id for _ in range(2)]
+            first, second = [(await gateway.client.create_thread()).id for _ in range(2)]
             after = await tell(gateway, first, "go")
             assert without_answer(await say(gateway, second, "go")) == ""
             assert without_answer(await until(gateway, first, ends, after)) == ""

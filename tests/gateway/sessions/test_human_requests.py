@@ -77,8 +77,8 @@ def deleting(tools: Tools, *answers, **rules: ToolRule) -> ScriptedTeams:
 
 
 async def asked(client: Gateway, text: str = "go") -> tuple[str, InputRequested]:
-    thread = (await client.create_thread()).id
-    await client.send(thread, text)
+    thread = (await client.client.create_thread()).id
+    await client.client.send(thread, text)
     events = await until(client, thread, waits)
     return thread, of(InputRequested, events)[-1]
 
@@ -89,7 +89,7 @@ async def test_nobody_is_asked_to_approve_what_no_tool_could_take(tmp_path, argu
     shared = model(calls("delete", delete=arguments), "I could not.")
     teams = ScriptedTeams(lambda: solo(shared, tools=[tools.delete]), rules={"delete": ASK})
     async with opened(tmp_path, teams) as client:
-        events = await turn(client, (await client.create_thread()).id, "go")
+        events = await turn(client, (await client.client.create_thread()).id, "go")
     assert not of(InputRequested, events)
     [finished] = of(ToolFinished, events)
     assert finished.failed
@@ -101,7 +101,7 @@ async def test_nobody_is_asked_to_approve_a_tool_that_is_not_there(tmp_path):
     shared = model(calls("destroy"), "There is no such thing.")
     teams = ScriptedTeams(lambda: solo(shared, tools=[Tools().read]), rule_of_others=ASK)
     async with opened(tmp_path, teams) as client:
-        events = await turn(client, (await client.create_thread()).id, "go")
+        events = await turn(client, (await client.client.create_thread()).id, "go")
     assert not of(InputRequested, events)
     [finished] = of(ToolFinished, events)
     assert finished.failed
@@ -113,8 +113,8 @@ async def test_a_tool_runs_only_once_it_is_approved(tmp_path):
     async with opened(tmp_path, deleting(tools, "It is gone.")) as client:
         thread, request = await asked(client)
         assert tools.done == []
-        assert (await client.thread(thread)).state == "waiting"
-        assert await client.answer(request.request, APPROVE) is None
+        assert (await client.client.thread(thread)).state == "waiting"
+        assert await client.client.answer(request.request, APPROVE) is None
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert tools.done == ["delete a"]
     assert (request.request_kind, request.tool) == ("approval", "delete")
@@ -132,7 +132,7 @@ async def test_a_denied_tool_does_not_run_and_the_model_is_told_why(tmp_path):
     tools = Tools()
     async with opened(tmp_path, deleting(tools, "Then not.")) as client:
         thread, request = await asked(client)
-        await client.answer(request.request, Answer(kind="deny", text="too risky"))
+        await client.client.answer(request.request, Answer(kind="deny", text="too risky"))
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert tools.done == []
     [finished] = of(ToolFinished, events)
@@ -147,8 +147,10 @@ async def test_always_holds_for_this_tool_in_this_thread_and_for_nothing_else(tm
     more = [calls("delete", delete=json.dumps({"name": "b"})), calls("read"), calls("delete")]
     async with opened(tmp_path, deleting(tools, *more, read=ASK)) as client:
         thread, request = await asked(client)
-        await client.answer(request.request, Answer(kind="approve_always"))
-        events = await until(client, thread, waits, after=(await client.thread(thread)).last_seq)
+        await client.client.answer(request.request, Answer(kind="approve_always"))
+        events = await until(
+            client, thread, waits, after=(await client.client.thread(thread)).last_seq
+        )
         _, elsewhere = await asked(client)
     assert tools.done == ["delete a", "delete b"]
     assert of(InputRequested, events)[-1].tool == "read"
@@ -159,7 +161,7 @@ async def test_a_forbidden_tool_is_refused_with_the_policys_reason(tmp_path):
     tools = Tools()
     deny = ToolRule(action="deny", reason="nothing is deleted here")
     async with opened(tmp_path, deleting(tools, "ok", delete=deny)) as client:
-        events = await turn(client, (await client.create_thread()).id, "go")
+        events = await turn(client, (await client.client.create_thread()).id, "go")
     assert tools.done == []
     assert "nothing is deleted here" in of(ToolFinished, events)[0].result
 
@@ -171,18 +173,18 @@ async def test_all_approvals_of_a_batch_are_asked_before_any_call_of_it_starts(t
         lambda: solo(batch, "done", tools=[tools.delete, tools.read]), rules={"delete": ASK}
     )
     async with opened(tmp_path, team) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         events = await until(client, thread, waits)
         requests = of(InputRequested, events)
         first_end = kinds(events).index("tool_finished")
         assert len(requests) == 2
         assert max(n for n, event in enumerate(events) if event in requests) < first_end
         assert tools.done == ["read"]
-        await client.answer(requests[0].request, APPROVE)
-        assert (await client.thread(thread)).state == "waiting"
+        await client.client.answer(requests[0].request, APPROVE)
+        assert (await client.client.thread(thread)).state == "waiting"
         assert tools.done == ["read"]
-        await client.answer(requests[1].request, APPROVE)
+        await client.client.answer(requests[1].request, APPROVE)
         after = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert tools.done == ["read", "delete ", "delete "]
     assert len({event.call for event in of(ToolStarted, after)}) == 3
@@ -194,7 +196,9 @@ async def test_a_request_is_answered_exactly_once_under_races(tmp_path):
     async with opened(tmp_path, deleting(tools, "done")) as client:
         thread, request = await asked(client)
         answers = [APPROVE, Answer(kind="deny"), Answer(kind="approve_always")] * 5
-        said = await asyncio.gather(*(client.answer(request.request, answer) for answer in answers))
+        said = await asyncio.gather(
+            *(client.client.answer(request.request, answer) for answer in answers)
+        )
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     # They come at once, so any of them may be the first.
     [first] = [answer for answer, why in zip(answers, said, strict=True) if why is None]
@@ -211,7 +215,7 @@ async def test_requests_survive_a_restart_and_are_answered_after_it(tmp_path):
     async with opened(tmp_path, team) as client:
         shown = of(InputRequested, await until(client, thread, waits))
         assert [event.request for event in shown] == [request.request]
-        await client.answer(request.request, APPROVE)
+        await client.client.answer(request.request, APPROVE)
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert tools.done == ["delete a"]
     assert of(MessageFinished, events)[-1].text == "done"
@@ -230,7 +234,7 @@ async def test_an_approval_can_be_typed(tmp_path, text, outcome, done):
     tools = Tools()
     async with opened(tmp_path, deleting(tools, "done")) as client:
         thread, request = await asked(client)
-        receipt = await client.send(thread, text.format(id=request.request))
+        receipt = await client.client.send(thread, text.format(id=request.request))
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert receipt.outcome == "answer"
     assert of(InputResolved, events)[0].outcome == outcome
@@ -241,12 +245,12 @@ async def test_other_text_waits_behind_an_approval_and_says_so(tmp_path):
     tools = Tools()
     async with opened(tmp_path, deleting(tools, "done", "And hello to you.")) as client:
         thread, request = await asked(client)
-        receipt = await client.send(thread, "yes, please")
+        receipt = await client.client.send(thread, "yes, please")
         assert receipt.outcome == "queued"
         events = await until(client, thread, lambda e: isinstance(e, Notice))
         assert events[-1].text == WAITS_FOR_APPROVAL
         assert tools.done == []
-        await client.answer(request.request, APPROVE)
+        await client.client.answer(request.request, APPROVE)
         events = await until(
             client, thread, lambda e: e.kind == "message_finished" and "hello" in e.text
         )
@@ -257,11 +261,11 @@ async def test_stopping_a_waiting_turn_closes_its_request_and_frees_the_thread(t
     tools = Tools()
     async with opened(tmp_path, deleting(tools, "Something else.")) as client:
         thread, request = await asked(client)
-        assert await client.stop(thread)
+        assert await client.client.stop(thread)
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
         assert events[-1].outcome == "stopped"
         assert of(InputResolved, events)[0].outcome == "closed: stopped"
-        late = await client.answer(request.request, APPROVE)
+        late = await client.client.answer(request.request, APPROVE)
         assert late == "This is already settled: closed: stopped."
         went_on = await turn(client, thread, "something else")
     assert tools.done == []
@@ -279,7 +283,7 @@ async def test_a_free_text_question_is_answered_by_the_next_message(tmp_path):
     async with opened(tmp_path, talking) as client:
         thread, request = await asked(client)
         assert (request.request_kind, request.agent) == ("text", "person")
-        receipt = await client.send(thread, "Berlin")
+        receipt = await client.client.send(thread, "Berlin")
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert receipt.outcome == "answer"
     assert of(InputResolved, events)[0].outcome == "Berlin"
@@ -297,7 +301,7 @@ async def test_a_tool_that_asks_gets_the_answer_as_its_result(tmp_path):
     async with opened(tmp_path, team) as client:
         thread, request = await asked(client)
         assert (request.request_kind, request.options) == ("choice", ("S", "M"))
-        await client.send(thread, "2")
+        await client.client.send(thread, "2")
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert [event.result for event in of(ToolFinished, events)] == ["M"]
     assert len(of(ToolStarted, events)) == 1
@@ -312,11 +316,11 @@ async def test_an_approved_tool_that_asks_is_approved_once_and_answered_once(tmp
     )
     async with opened(tmp_path, team) as client:
         thread, request = await asked(client)
-        await client.answer(request.request, APPROVE)
-        seq = (await client.thread(thread)).last_seq
+        await client.client.answer(request.request, APPROVE)
+        seq = (await client.client.thread(thread)).last_seq
         events = await until(client, thread, waits, after=seq)
         assert of(InputRequested, events)[0].prompt == "Which size?"
-        await client.send(thread, "M")
+        await client.client.send(thread, "M")
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert len(of(InputRequested, events)) == 2
     assert [event.result for event in of(ToolFinished, events)] == ["M"]
@@ -343,7 +347,7 @@ async def test_a_swarm_that_handed_off_to_the_user_gets_the_next_message_as_a_ha
 
     teams.make = make
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         first = await turn(client, thread, "I want a refund")
         second = await turn(client, thread, "Order 7")
         state = await built[0].save_state()
@@ -377,6 +381,6 @@ async def test_only_operators_approve_and_only_they_or_the_asker_answer(tmp_path
         replies = [await gateway.accept(click(author, request, APPROVE)) for author in (ann, bob)]
         assert {reply.reply for reply in replies} == {"You may not answer this request."}
         assert tools.done == []
-        await gateway.answer(request, APPROVE)
+        await gateway.client.answer(request, APPROVE)
         await until(gateway, receipt.thread, lambda e: ends(e) and not waits(e))
     assert tools.done == ["delete a"]

@@ -48,14 +48,14 @@ async def asked(client, thread: str, text: str = "go") -> InputRequested:
 
 
 async def answered(client, request: InputRequested, answer: Answer) -> list:
-    assert await client.answer(request.request, answer) is None
+    assert await client.client.answer(request.request, answer) is None
     return await until(client, request.thread, ends, after=request.seq + 1)
 
 
 async def test_an_allowed_tool_is_asked_for_once_it_is_another(tmp_path):
     shop = Shop()
     async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "go")
         assert len(shop.called) == 1
         shop.change()
@@ -72,7 +72,7 @@ async def test_an_allowed_tool_is_asked_for_once_it_is_another(tmp_path):
 async def test_with_its_new_description_it_is_allowed_again(tmp_path):
     shop = Shop()
     async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "go")
         shop.change()
         events = await answered(client, await asked(client, thread), ACCEPT)
@@ -94,7 +94,7 @@ async def test_with_its_new_description_it_is_allowed_again(tmp_path):
 async def test_an_approval_for_the_thread_ends_with_the_tool(tmp_path):
     shop = Shop()
     async with opened(tmp_path, teams_with(shop, PINNED_ASK)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await answered(client, await asked(client, thread), ALWAYS)
         assert not of(InputRequested, await turn(client, thread, "go"))
         shop.change()
@@ -110,10 +110,10 @@ async def test_open_approvals_are_closed_with_the_reason_and_asked_anew(tmp_path
     shared = model(calls("price"), calls("price"), "done", "done")
     teams = ScriptedTeams(lambda: solo(shared, workbench=shop), rules={"price": PINNED_ASK})
     async with opened(tmp_path, teams) as client:
-        first = (await client.create_thread()).id
+        first = (await client.client.create_thread()).id
         old = await asked(client, first)
         shop.change()
-        other = await asked(client, (await client.create_thread()).id)
+        other = await asked(client, (await client.client.create_thread()).id)
         assert other.changed
         seen = await until(client, first, asks, after=old.seq + 1)
         [closed] = of(InputResolved, seen)
@@ -121,7 +121,10 @@ async def test_open_approvals_are_closed_with_the_reason_and_asked_anew(tmp_path
         new = seen[-1]
         assert (new.changed, new.request != old.request) == (True, True)
         assert any("not those that were accepted" in each.prompt for each in (new, other))
-        assert await client.answer(old.request, APPROVE) == f"This is already settled: {CLOSED}."
+        assert (
+            await client.client.answer(old.request, APPROVE)
+            == f"This is already settled: {CLOSED}."
+        )
         await until(client, first, lambda e: isinstance(e, TurnFinished), after=new.seq)
         await answered(client, new, APPROVE)
         assert len(shop.called) == 1
@@ -131,11 +134,11 @@ async def test_an_approval_that_was_given_before_the_change_runs_nothing(tmp_pat
     shop = Shop()
     teams = teams_with(shop, PINNED_ASK)
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         old = await asked(client, thread)
     shop.change()
     async with opened(tmp_path, teams) as client:
-        await client.answer(old.request, APPROVE)
+        await client.client.answer(old.request, APPROVE)
         new = (await until(client, thread, asks, after=old.seq))[-1]
         assert (new.changed, shop.called) == (True, [])
 
@@ -144,22 +147,22 @@ async def test_an_approval_that_was_given_before_the_change_runs_nothing(tmp_pat
 async def test_a_changed_tool_takes_no_approval_for_a_thread(tmp_path, kind):
     shop = Shop()
     async with opened(tmp_path, teams_with(shop, PINNED_ASK)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         request = await asked(client, thread)
-        refused = await client.answer(request.request, ACCEPT)
+        refused = await client.client.answer(request.request, ACCEPT)
         assert refused == "The tool has not changed; approve the call."
         shop.change()
-        assert await client.answer(request.request, APPROVE) is None
+        assert await client.client.answer(request.request, APPROVE) is None
         changed = (await until(client, thread, asks, after=request.seq))[-1]
         assert changed.changed
-        assert "whole thread" in str(await client.answer(changed.request, Answer(kind=kind)))
+        assert "whole thread" in str(await client.client.answer(changed.request, Answer(kind=kind)))
         assert shop.called == []
 
 
 async def test_a_server_that_may_rewrite_its_texts_is_not_held_to_them(tmp_path):
     shop = Shop()
     async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "go")
     free = ToolRule(action="allow", output="trusted", pin="shop", pinned=False)
     async with opened(tmp_path, teams_with(shop, free)) as client:
@@ -174,7 +177,7 @@ async def test_a_tool_is_known_before_it_is_called(tmp_path):
     shared = model("No need.", calls("price"), "done")
     teams = ScriptedTeams(lambda: solo(shared, workbench=shop), rules={"price": PINNED_ALLOW})
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "go")
         shop.change()
         assert (await asked(client, thread)).changed
@@ -185,7 +188,7 @@ async def test_all_nodes_know_the_same_tool(tmp_path):
     shop = Shop()
     teams = teams_with(shop, PINNED_ALLOW)
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "go")
     shop.change()
     async with opened(tmp_path, teams) as client:
@@ -290,13 +293,13 @@ async def test_a_misnamed_rule_is_told_in_the_turn_the_log_and_the_status(tmp_pa
         rules={"price": rule},
     )
     async with opened(tmp_path, teams) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         events = [*await turn(client, thread, "go"), *await turn(client, thread, "again")]
         for finished in of(ToolFinished, events):
             assert finished.failed
             assert wrong in finished.result
         assert [each.outcome for each in of(TurnFinished, events)] == ["done", "done"]
-        assert wrong in str(await client.status())
+        assert wrong in str(await client.client.status())
     assert shop.called == []
     assert [each.message for each in caplog.records] == [wrong]
 

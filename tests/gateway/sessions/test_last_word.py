@@ -227,7 +227,7 @@ async def test_a_damaged_thread_holds_nobody_up(tmp_path, damage):
         check_ended(await until(gateway, receipt.thread, ends, after), failed=False)
         await spoil()
     async with Gateway(store, teams, access=Access([ANN.id])) as gateway:
-        assert len(await gateway.threads()) == 1 + (receipt.thread != thread)
+        assert len(await gateway.client.threads()) == 1 + (receipt.thread != thread)
 
 
 async def test_what_a_model_says_in_halves_of_a_character_ends_the_turn_with_a_word(tmp_path):

@@ -28,8 +28,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_silence_is_told_as_it_lasts_and_once_it_is_over(tmp_path: Path) -> None:
     model = Held("Well.")
     async with opened(tmp_path, ScriptedTeams(lambda: solo(model))) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         await until(client, thread, lambda e: isinstance(e, ModelSilent) and e.seconds == 0.02)
         model.door.open()
         events = await until(client, thread, ends)
@@ -47,8 +47,8 @@ async def test_a_tool_that_takes_long_is_no_models_silence(tmp_path: Path) -> No
 
     team = partial(solo, calls("wait"), "Well.", tools=[wait], messages=2)
     async with opened(tmp_path, ScriptedTeams(team)) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         events = await until(client, thread, ends)
     assert not of(ModelSilent, events)
 

@@ -66,7 +66,7 @@ def heard(client) -> str:
 
 async def test_the_same_participants_go_on_under_the_new_definition_and_say_so_once(tmp_path):
     async with opened(tmp_path, first(model("I am one."))) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "hello")
     new = model("two", "three")
     async with opened(tmp_path, changed(new)) as client:
@@ -80,7 +80,7 @@ async def test_the_same_participants_go_on_under_the_new_definition_and_say_so_o
 
 async def test_other_participants_begin_anew_with_what_was_said(tmp_path):
     async with opened(tmp_path, first(model("I am one."))) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         await turn(client, thread, "hello")
     new = model("two", "three", "four")
     async with opened(tmp_path, another(new)) as client:
@@ -107,7 +107,7 @@ async def test_an_answer_to_a_team_that_is_no_more_begins_its_turn_anew(tmp_path
         lambda: solo(calls("delete"), tools=[delete]), rules={"delete": ToolRule(action="ask")}
     )
     async with opened(tmp_path, asking) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         asked = of(InputRequested, await turn(client, thread, "go"))[0]
     async with opened(tmp_path, another(model("Hi, I am new."))) as client:
         events = await until(client, thread, lambda e: ends(e) and e.outcome == "stopped")
@@ -116,7 +116,7 @@ async def test_an_answer_to_a_team_that_is_no_more_begins_its_turn_anew(tmp_path
             asked.request,
             "closed: the team was changed",
         )
-        assert (await client.thread(thread)).state == "idle"
+        assert (await client.client.thread(thread)).state == "idle"
         events = await turn(client, thread, "go on")
     assert of(MessageFinished, events)[0].text == "Hi, I am new."
 
@@ -150,7 +150,7 @@ async def test_a_new_swarm_that_hands_off_as_the_earlier_one_did_gets_the_answer
         return Defined(build, participants=("desk", *others), definition=definition)
 
     async with opened(tmp_path, defined("1")) as person:
-        thread = (await person.create_thread()).id
+        thread = (await person.client.create_thread()).id
         await turn(person, thread, "a refund")
     async with opened(tmp_path, defined("2", "expert")) as person:
         [handed] = of(WorkHandedOff, await turn(person, thread, "order 7"))
@@ -161,11 +161,11 @@ async def test_a_new_swarm_that_hands_off_as_the_earlier_one_did_gets_the_answer
 
 async def test_a_new_team_that_was_cut_short_before_it_spoke_still_knows_what_was_said(tmp_path):
     async with opened(tmp_path, first(model("I am one."))) as person:
-        thread = (await person.create_thread()).id
+        thread = (await person.client.create_thread()).id
         await turn(person, thread, "My name is Ann.")
     held = Held("You are Ann.", "Right.")
     async with opened(tmp_path, another(held, 3), limits=Limits(shutdown=0.05)) as person:
-        await person.send(thread, "Who am I?")
+        await person.client.send(thread, "Who am I?")
         await held.door.reached.wait()
     held.door.open()
     async with opened(tmp_path, another(held, 3)) as person:

@@ -67,11 +67,11 @@ async def test_a_question_of_an_agent_that_cannot_take_the_answer_does_not_hold_
         raise InputRequired("Well?", request_id="mine")
 
     async with opened(tmp_path, lambda: acting(act)) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         [asked] = of(InputRequested, await until(client, thread, ends))
         assert asked.prompt == "Well?"
-        await client.send(thread, "Well.")
+        await client.client.send(thread, "Well.")
         events = await until(client, thread, ended)
     assert events[-1].outcome == "failed"
     assert of(InputResolved, events)[0].outcome == "Well."
@@ -83,7 +83,7 @@ async def test_a_team_that_cannot_be_saved_is_refused(tmp_path):
             yield TaskResult(messages=[])
 
     async with opened(tmp_path, Plain) as client:  # pyright: ignore[reportArgumentType]
-        failed = await turn(client, (await client.create_thread()).id, "hello")
+        failed = await turn(client, (await client.client.create_thread()).id, "hello")
     assert "can't be saved" in of(Notice, failed)[0].text
 
 
@@ -105,7 +105,7 @@ async def test_an_agent_that_fails_to_save_as_it_failed_to_speak_fails_the_turn_
         return RoundRobinGroupChat([Broken(act)], termination_condition=MaxMessageTermination(2))
 
     async with opened(tmp_path, make) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         failed = await turn(client, thread, "hello")
         Broken.broken = False
         went_on = await turn(client, thread, "and now?")
@@ -123,7 +123,7 @@ async def test_a_tool_error_that_ends_the_run_is_a_result_the_next_time(tmp_path
 
     shared = model(calls("explode"), "That went wrong.")
     async with opened(tmp_path, lambda: solo(shared, tools=[explode], messages=3)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         events = await turn(client, thread, "go")
         if events[-1].outcome == "failed":
             events += await turn(client, thread, "go on")
@@ -144,12 +144,12 @@ async def test_a_call_that_waits_for_its_approval_when_its_turn_fails_asks_again
 
     shared = model(calls("read"), "Here you are.")
     async with opened(tmp_path, team) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         [asked] = of(InputRequested, await until(client, thread, ends))
         make, team.make = team.make, unbuildable
         client._sessions.evict(-1.0)
-        await client.answer(asked.request, Answer(kind="approve"))
+        await client.client.answer(asked.request, Answer(kind="approve"))
         failed = await until(client, thread, ended)
         assert failed[-1].outcome == "failed"
         team.make = make

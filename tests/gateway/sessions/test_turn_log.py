@@ -62,10 +62,10 @@ async def test_a_turn_is_one_line_with_its_end_its_times_and_its_use(tmp_path, l
 
 async def test_a_turn_that_waits_is_a_line_and_so_is_its_rest(tmp_path, lines):
     async with opened(tmp_path, asking()) as client:
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await client.client.create_thread()).id
+        await client.client.send(thread, "go")
         asked = await until(client, thread, lambda event: isinstance(event, InputRequested))
-        await client.answer(of(InputRequested, asked)[0].request, Answer(kind="approve"))
+        await client.client.answer(of(InputRequested, asked)[0].request, Answer(kind="approve"))
         await until(client, thread, lambda event: ends(event) and event.outcome == "done")
     told = [(each.facts["ended"], each.facts["tool_calls"]) for each in lines()]
     assert told == [("waiting", 0), ("done", 1)]
@@ -74,7 +74,7 @@ async def test_a_turn_that_waits_is_a_line_and_so_is_its_rest(tmp_path, lines):
 
 async def test_a_turn_that_fails_is_never_routine(tmp_path, lines):
     async with opened(tmp_path, lambda: solo("only", messages=9)) as client:
-        thread = (await client.create_thread()).id
+        thread = (await client.client.create_thread()).id
         assert (await turn(client, thread, "go"))[-1].outcome == "failed"
     error, line = lines()
     assert error.getMessage().startswith("incident ")
@@ -85,6 +85,6 @@ async def test_a_turn_that_fails_is_never_routine(tmp_path, lines):
 async def test_a_slow_turn_is_not_routine(tmp_path, lines, monkeypatch):
     monkeypatch.setattr("gateway.sessions.turn_log.SLOW", 0.0)
     async with opened(tmp_path, lambda: solo("yes")) as client:
-        await turn(client, (await client.create_thread()).id, "go")
+        await turn(client, (await client.client.create_thread()).id, "go")
     [line] = lines()
     assert not line.routine

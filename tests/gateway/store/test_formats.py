@@ -156,13 +156,13 @@ async def test_what_a_store_of_an_earlier_version_holds_is_read_and_goes_on(samp
         lambda: solo(answers, tools=[delete]), rules={"delete": ToolRule(action="ask")}
     )
     async with opened(sample, teams, clock=lambda: MADE_AT) as gateway:
-        threads = {thread.title: thread.id for thread in await gateway.threads()}
+        threads = {thread.title: thread.id for thread in await gateway.client.threads()}
         said = of(TurnStarted, await until(gateway, threads["Greetings"], keeps))
         assert [event.messages[0].text for event in said] == ["Hello", "Keep this"]
         waiting = threads["Deleting"]
         [request] = of(InputRequested, await until(gateway, waiting, ends))
-        after = (await gateway.thread(waiting)).last_seq
-        assert await gateway.answer(request.request, Answer(kind="approve")) is None
+        after = (await gateway.client.thread(waiting)).last_seq
+        assert await gateway.client.answer(request.request, Answer(kind="approve")) is None
         events = await until(gateway, waiting, ends, after)
         assert [event.result for event in of(ToolFinished, events)] == ["deleted a"]
         then = await until(gateway, waiting, ends, events[-1].seq)

@@ -86,10 +86,10 @@ async def work_a_day(gateway: Gateway) -> None:
     await gateway._life._settle_due()
     told = await say("hello", BOB, DIRECT, direct=True)
     code = told.reply.split("parley pair ")[1].split("`")[0]
-    assert await gateway.pair(code) is not None
+    assert await gateway.client.pair(code) is not None
     assert (await say("hello", BOB, DIRECT, direct=True)).outcome in ("turn", "queued")
-    await gateway.unpair(BOB.id)
-    await gateway.rename_thread(thread, "Bread")
+    await gateway.client.unpair(BOB.id)
+    await gateway.client.rename_thread(thread, "Bread")
     await say("", Author(id=""), message_id="3", event="delete")
     await gateway.accept_missed([InboundMessage(key=KEY, author=ANN, text="and?", dedupe=("4",))])
     await say("/forget", LOCAL_OPERATOR)

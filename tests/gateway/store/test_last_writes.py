@@ -168,7 +168,7 @@ async def test_a_statement_refused_for_one_threads_rows_makes_no_node_unready(
         async def look() -> tuple[int, str, list[str]]:
             async with session.get("/readyz") as response:
                 ready, body = response.status, await response.json()
-            return ready, body["store"], list(await gateway.troubles())
+            return ready, body["store"], list(await gateway.client.troubles())
 
         for statement in REFUSING:
             await store.write(lambda c, each=statement: c.execute(each))
@@ -268,4 +268,4 @@ async def test_a_right_that_is_lost_on_one_table_is_told_although_others_are_wri
             with nullcontext() if state == "ok" else pytest.raises(StoreUnwritable):
                 await gateway.accept(said(1, "hello"))
             await store.run(adapter_units.mark, "chat", "of another kind", "x")
-            assert (await gateway.status()).store == state
+            assert (await gateway.client.status()).store == state

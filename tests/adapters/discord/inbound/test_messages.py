@@ -63,7 +63,7 @@ async def test_a_thread_knows_its_channel_by_name(
         asked = await alice.mentions(general, "hello")
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
         await wait_delivered(gateway)
-        [thread] = await gateway.threads(platform="discord")
+        [thread] = await gateway.client.threads(platform="discord")
     assert (thread.place, thread.members, thread.direct) == ("#general", None, False)
 
 

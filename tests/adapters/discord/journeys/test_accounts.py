@@ -135,7 +135,7 @@ async def test_an_existing_store_goes_on_with_its_keys(tmp_path: Path) -> None:
         async with serving(tmp_path, {"discord": discord}) as gateway:
             asked = await alice.mentions(general, "Before?")
             await discord.until(lambda: asked.thread and bots_in(discord, thread_of(asked)))
-            (before,) = await gateway.threads()
+            (before,) = await gateway.client.threads()
         async with (
             DiscordSimulator(beside=discord, name="critic") as other,
             serving(tmp_path, {"discord": discord, "critic": other}) as gateway,
@@ -143,6 +143,6 @@ async def test_an_existing_store_goes_on_with_its_keys(tmp_path: Path) -> None:
             await alice.says(thread_of(asked), "After?")
             await discord.until(lambda: len(bots_in(discord, thread_of(asked))) == 2)
             await delivered(gateway, {"discord": discord, "critic": other})
-            (after,) = await gateway.threads()
+            (after,) = await gateway.client.threads()
             assert after.id == before.id
             assert bots_in(discord, thread_of(asked)) == [("parley", "fine")] * 2

@@ -274,12 +274,12 @@ async def test_where_somebody_has_written_is_forgotten_with_them_and_not_with_a_
         await discord.until(lambda: bot_texts(discord, place) == ["-# **solo**\nOne."])
         await wait_delivered(gateway)
         assert len(await kept()) == 1
-        (first,) = await gateway.threads()
+        (first,) = await gateway.client.threads()
         await discord.answered(await alice.slash(place, "forget"))
-        (second,) = await gateway.threads()
+        (second,) = await gateway.client.threads()
         assert first.id != second.id
         assert len(await kept()) == 1
-        await gateway.delete_person(f"discord:{alice.id}")
+        await gateway.client.delete_person(f"discord:{alice.id}")
         assert await kept() == []
 
 

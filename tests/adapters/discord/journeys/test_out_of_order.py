@@ -95,9 +95,9 @@ async def test_what_was_deleted_here_is_not_read_from_the_thread_again(
         await alice.mentions(thread, "a secret")
         await discord.until(lambda: len(model.requests) == 1)
         await wait_delivered(gateway)
-        (known,) = await gateway.threads()
+        (known,) = await gateway.client.threads()
         key: ConversationKey = (await gateway.store.run(threads.thread, known.id)).key
-        await gateway.delete_thread(known.id)
+        await gateway.client.delete_thread(known.id)
         await alice.mentions(thread, "again")
         await discord.until(lambda: len(model.requests) == 2)
         await wait_delivered(gateway)

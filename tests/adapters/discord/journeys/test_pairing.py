@@ -32,7 +32,7 @@ async def pair_person(discord: DiscordSimulator, gateway: Gateway, who: Person) 
     (told,) = await discord.until(lambda: bot_texts(discord, who.direct))
     code = re.search(r"parley pair (\w+)", told)
     assert code is not None
-    assert await gateway.pair(code[1]) is not None
+    assert await gateway.client.pair(code[1]) is not None
 
 
 async def test_their_files_are_read_as_they_stand_and_as_an_edit_leaves_them(

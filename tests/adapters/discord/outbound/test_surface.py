@@ -355,7 +355,7 @@ async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_n
         await harness.surface.post(harness.place, Part(key="first", content=Line(text="First.")))
         harness.lose_answer()
         await gateway.accept(asked)
-        async with delivering(gateway, surface, clock=clock):
+        async with delivering(gateway.delivery, surface, clock=clock):
             await discord.until(lambda: sum(map(_is_post, discord.calls("POST"))) == 2, seconds=20)
             other = Part(key="other", content=Line(text="Meanwhile."))
             await harness.surface.post(harness.place, other)

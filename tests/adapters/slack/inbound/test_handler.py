@@ -74,7 +74,9 @@ async def test_a_thread_knows_its_channel_by_name_and_the_number_of_its_members(
 async def named(run, n: int) -> list[tuple[str, int | None, bool]]:
     """The places of the threads, once so many of them are known."""
     while True:
-        found = [(each.place, each.members, each.direct) for each in await run.gateway.threads()]
+        found = [
+            (each.place, each.members, each.direct) for each in await run.gateway.client.threads()
+        ]
         if sum(name != "" or direct for name, _, direct in found) >= n:
             return found
         await asyncio.sleep(0.01)
@@ -656,7 +658,7 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
         rows = "SELECT person, good FROM feedback"
         kept = await run.store.write(lambda c: [tuple(row) for row in c.fetch(rows)])
         assert kept == [("slack:T0HOME:U0ANN", 0)]
-        await run.gateway.delete_person("slack:T0HOME:U0ANN")
+        await run.gateway.client.delete_person("slack:T0HOME:U0ANN")
         assert not await run.store.write(lambda c: c.fetch(rows))
         assert (await run.gateway.store.run(counts.counts)).feedback == {}
 

@@ -421,7 +421,7 @@ async def test_in_a_direct_channel_only_those_who_were_let_in_may_act(
             await run.until(lambda: card_in(slack, actor.direct, opened))
             card = card_in(slack, actor.direct, opened)
             if who == "unlisted":  # not any more
-                assert await run.gateway.unpair(person)
+                assert await run.gateway.client.unpair(person)
             await asks_for_missed(slack, actor, opened, card)
             await rates(slack, actor, opened, card)
             await retitles(slack, actor, opened, card)

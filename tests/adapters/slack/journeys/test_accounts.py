@@ -130,13 +130,13 @@ async def test_an_existing_store_goes_on_with_its_keys(tmp_path: Path) -> None:
         async with serving(tmp_path, {"slack": slack}) as gateway:
             asked = await slack.person("alice").asks("general", "Before?")
             await slack.until(lambda: bots_in(slack, asked))
-            (before,) = await gateway.threads()
+            (before,) = await gateway.client.threads()
         async with (
             SlackSimulator(CRITIC, beside=slack) as other,
             serving(tmp_path, {"slack": slack, "critic": other}) as gateway,
         ):
             await slack.person("alice").says("general", "After?", thread=asked)
             await slack.until(lambda: len(bots_in(slack, asked)) == 2)
-            (after,) = await gateway.threads()
+            (after,) = await gateway.client.threads()
             assert after.id == before.id
             assert bots_in(slack, asked) == [("U0PARLEY", "fine")] * 2

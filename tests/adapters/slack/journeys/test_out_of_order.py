@@ -156,7 +156,7 @@ async def test_what_was_deleted_here_comes_back_neither_late_nor_as_history(
         (key,) = await run.inbox("conversation")
         thread = await run.gateway.conversations.thread_at(ConversationKey.parse(key))
         assert thread is not None
-        await run.gateway.delete_thread(thread.id)
+        await run.gateway.client.delete_thread(thread.id)
         for delivery in list(slack.deliveries):
             if delivery.event.get("ts") == asked.ts:
                 slack.repeat(delivery)

@@ -64,7 +64,7 @@ async def test_a_title_given_in_parley_replaces_the_one_in_slack(tmp_path: Path)
         asked = await slack.person("ann").asks("general", "about bells")
         await answered(run, asked)
         (thread,) = await run.store.run(threads.threads)
-        await run.gateway.rename_thread(thread.id, "Plums")
+        await run.gateway.client.rename_thread(thread.id, "Plums")
         await run.until(lambda: title(slack, asked) == "Plums")
 
 

@@ -30,7 +30,7 @@ async def test_a_turn_is_few_statements_and_fewer_waits_however_long_its_thread(
     async with CountedWire(postgres_url) as wire:
         store = PostgresStore(Database(url=wire.url, pool_size=1), tmp_path)
         async with Gateway(store, ScriptedTeams(once)) as client:
-            thread = (await client.create_thread()).id
+            thread = (await client.client.create_thread()).id
             for _ in range(12):
                 before, commits = wire.sent.copy(), store.commits
                 await turn(client, thread, "a question")

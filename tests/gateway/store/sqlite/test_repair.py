@@ -162,7 +162,7 @@ async def test_what_surrounds_a_bad_page_is_saved_and_gaps_are_listed(folder, tm
         assert kept[name] == original[name]
     assert done.gaps or table == "dedupe"
     async with gateway_on(tmp_path / "new", "yes") as gateway:
-        for thread in await gateway.threads():
+        for thread in await gateway.client.threads():
             events = await gateway.store.run(event_units.events, thread.id)
             assert [event.seq for event in events] == [*range(1, thread.last_seq + 1)]
 

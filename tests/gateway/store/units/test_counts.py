@@ -53,9 +53,9 @@ async def two_threads(gateway: Gateway) -> list[str]:
     store = gateway.store
     assert isinstance(store, UnitStore)
     for good in (True, False):
-        thread = (await gateway.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, "hello")
-        await gateway.send(thread, "/status")
+        await gateway.client.send(thread, "/status")
         await store.run(people.rate, thread, f"part of {thread}", OPERATOR, good=good)
         threads.append(thread)
         used = {"thread": thread, "at": time.time()}
@@ -64,15 +64,15 @@ async def two_threads(gateway: Gateway) -> list[str]:
 
 
 async def delete_one(gateway: Gateway, threads: list[str]) -> None:
-    await gateway.delete_thread(threads[0])
+    await gateway.client.delete_thread(threads[0])
 
 
 async def delete_person(gateway: Gateway, threads: list[str]) -> None:
-    assert sorted(await gateway.delete_person(OPERATOR)) == sorted(threads)
+    assert sorted(await gateway.client.delete_person(OPERATOR)) == sorted(threads)
 
 
 async def retention(gateway: Gateway, threads: list[str]) -> None:
-    later = (await gateway.thread(threads[0])).updated_at + DAY
+    later = (await gateway.client.thread(threads[0])).updated_at + DAY
     assert sorted((await gateway.store.run(deletion.expire, later)).threads) == sorted(threads)
     await gateway.store.run(deletion.expire, later + 400 * DAY)
 
