@@ -95,10 +95,17 @@ class Readers:
     async def read(self, unit: Unit[T], now: float) -> T:
         """Result of the unit.
 
-        A caller that is cancelled leaves; the unit runs to its end.
+        A caller that is cancelled leaves; the unit runs to its end. Raises GatewayClosed for one
+        that had not begun when the store was closed.
         """
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._run, unit, now)
+        reading = asyncio.get_running_loop().run_in_executor(self._threads, self._run, unit, now)
+        try:
+            return await reading
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed and reading.cancelled() and not (task and task.cancelling()):
+                raise GatewayClosed from None
+            raise
 
     def _run(self, unit: Unit[T], now: float) -> T:
         try:

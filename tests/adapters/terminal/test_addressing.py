@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adapters.terminal.app import ChatApp
 from adapters.terminal.settings import Settings
-from gateway.gateway import Gateway
+from gateway.client import Client
 from teams import RoundRobinGroupChat
 from teams.base import Team
 from teams.conditions import MaxMessageTermination
@@ -29,9 +29,9 @@ async def chatting(folder: Path) -> AsyncGenerator[Chat]:
     """The chat on a gateway of its own."""
 
     @asynccontextmanager
-    async def connect() -> AsyncGenerator[Gateway]:
+    async def connect() -> AsyncGenerator[Client]:
         async with opened(folder, ScriptedTeams(team, participants=NAMES)) as gateway:
-            yield gateway
+            yield gateway.client
 
     clock = HandClock()
     app = ChatApp(Settings(data_dir=folder, clock=clock, new=True))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from adapters.terminal.plain import PlainChat
 from adapters.terminal.settings import Settings
+from gateway.client import Client
 from gateway.gateway import Gateway
 from tests.fakes.chat_of_two import chats_of_two
 from tests.fakes.new_store import new_store
@@ -22,9 +23,9 @@ async def test_the_person_at_the_terminal_replies_to_the_writer(tmp_path: Path):
     plain = PlainChat(Settings(data_dir=tmp_path), stdin=typed, stdout=out, stderr=err)
 
     @asynccontextmanager
-    async def connect() -> AsyncGenerator[Gateway, None]:
+    async def connect() -> AsyncGenerator[Client, None]:
         async with Gateway(new_store(tmp_path), ScriptedTeams(chats_of_two(tmp_path))) as gateway:
-            yield gateway
+            yield gateway.client
 
     async with asyncio.timeout(8):
         assert await plain.run(connect) == 0

@@ -21,7 +21,7 @@ async def test_the_person_at_the_terminal_sees_and_deletes_what_is_remembered(tm
     @asynccontextmanager
     async def connect():
         async with opened(tmp_path / "store", remembering_teams()) as gateway:
-            yield gateway
+            yield gateway.client
 
     async with asyncio.timeout(8):
         assert await plain.run(connect) == 0

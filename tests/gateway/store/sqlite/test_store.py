@@ -3,6 +3,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from gateway.conversation import ConversationKey
 from gateway.errors import (
+    GatewayClosed,
     NotFound,
     StoreCorrupt,
     StoreInUse,
@@ -19,7 +21,7 @@ from gateway.errors import (
 )
 from gateway.store.decisions import NewThread
 from gateway.store.formats import LAST_UPGRADE, OLDEST, migrations, newest_format
-from gateway.store.sqlite.store import SqliteStore, temporary_store
+from gateway.store.sqlite.store import READERS, SqliteStore, temporary_store
 from gateway.store.units import deletion, rows, threads
 from gateway.store.units import rows as row_units
 from gateway.store.units import threads as thread_units
@@ -251,3 +253,22 @@ async def test_a_crash_in_main_leaves_no_thread_that_holds_the_process(tmp_path)
     )
     async with asyncio.timeout(8):
         assert await process.wait() == 1
+
+
+async def test_reads_that_wait_while_the_store_is_closed_are_told_so(tmp_path):
+    begun, go = threading.Semaphore(0), threading.Event()
+
+    def slow(_) -> str:
+        begun.release()
+        go.wait(30)
+        return "read"
+
+    store = SqliteStore(tmp_path)
+    async with store.own():
+        reading = [asyncio.ensure_future(store.read(slow)) for _ in range(READERS + 2)]
+        for _ in range(READERS):
+            await asyncio.to_thread(begun.acquire)
+    go.set()
+    found = await asyncio.gather(*reading, return_exceptions=True)
+    assert found[:READERS] == ["read"] * READERS
+    assert [type(each) for each in found[READERS:]] == [GatewayClosed] * 2
