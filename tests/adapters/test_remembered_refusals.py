@@ -76,6 +76,10 @@ REMEMBERED: dict[Memory, Row] = {
     ("pacing/limits.py", "_next_later"): Row("rate limit", "1.25 seconds"),
     ("pacing/limits.py", "_reset_at"): Row("rate limit", "the platform's seconds"),
     ("pacing/limits.py", "_tokens"): Row("rate limit", "they come in again"),
+    **{
+        ("slack/connection/installs.py", name): Row("workspace", "the next look into the store")
+        for name in ("_known", "_org_of")
+    },
     ("slack/connection/web_api.py", "_lost"): Row("workspace", "another token"),
     **{
         ("slack/connection/web_api.py", name): Row("workspace", "its next event, or a grant")
@@ -122,7 +126,7 @@ NO_REFUSALS: dict[str, set[str]] = {
     "pacing/bucket.py": {"_is_busy"},
     "pacing/limits.py": {"_before", "_counted", "_growing", "_last"},
     "slack/connection/oauth.py": {"_clients"},
-    "slack/connection/socket_mode.py": {"_own", "_ws", "counted", "reason"},
+    "slack/connection/socket_mode.py": {"_ws", "counted", "reason"},
     "slack/connection/web_api.py": {"_session"},
     "slack/inbound/handler.py": {"_accepted", "clients"},
     "slack/outbound/message_streams.py": {"_messages", "channel", "marked", "place", "ts"},

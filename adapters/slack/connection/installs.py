@@ -30,6 +30,8 @@ LOG = logging.getLogger("adapters.slack")
 RENEW_BEFORE = 1800.0
 """Seconds before its end at which a token is renewed; it lives for twelve hours."""
 SECONDS = 15.0
+STORING_SECONDS = 1.0
+"""Seconds within which another node stores what it has renewed."""
 
 _DEAD = frozenset({"invalid_refresh_token", "token_expired", "token_revoked", "invalid_auth"})
 
@@ -183,17 +185,19 @@ class Installations:
     async def _renewed(self, ident: str, new_client: NewClient) -> Installation:
         """Renew a token; the new one is stored before it is used.
 
-        The old refresh token is void then.
+        The old refresh token is void then. Another task or node may have been faster.
         """
         async with self._renewing:
-            install = self._known[ident]
+            install = await self._find(ident) or self._known[ident]
             if not self._is_due(install):
-                return install  # somebody else was faster
+                return install
             try:
                 answer = await self._access(
                     new_client, grant_type="refresh_token", refresh_token=install.refresh
                 )
             except (PlatformUnreachable, CallRejected) as error:
+                if (others := await self._renewed_elsewhere(install, error)) is not None:
+                    return others
                 if self._clock() >= install.expires_at:
                     raise
                 LOG.warning("a token is not renewed yet: %s", error)
@@ -205,6 +209,16 @@ class Installations:
             await self._keep(install)
             LOG.info("the token of %s was renewed", ident)
             return install
+
+    async def _renewed_elsewhere(
+        self, install: Installation, error: GatewayError
+    ) -> Installation | None:
+        """The token of a node that was faster."""
+        if not (isinstance(error, CallRejected) and error.gone):
+            return None
+        await asyncio.sleep(STORING_SECONDS)
+        kept = await self._find(install.id)
+        return kept if kept is not None and not self._is_due(kept) else None
 
     async def _access(self, new_client: NewClient, **arguments: str) -> Payload:
         secret = self._config.client_secret

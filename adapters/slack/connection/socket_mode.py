@@ -84,14 +84,14 @@ class _Socket:
         try:
             if working := [each for each in self._tasks if each.get_name() == ENVELOPE]:
                 await asyncio.wait(working, timeout=CLOSE_SECONDS)
-            await self._close()
+            await self._hang_up()
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            await self._close()  # at once, where the first try was broken off: nobody reads now
+            await self._hang_up()  # at once, where the first try was broken off: nobody reads now
 
-    async def _close(self) -> None:
+    async def _hang_up(self) -> None:
         with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 if self._ws is not None:

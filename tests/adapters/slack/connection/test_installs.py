@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
+from adapters.slack.connection.installs import Installations
 from adapters.slack.connection.oauth import States
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.inbound.parse_events import parse_event
@@ -366,6 +367,43 @@ async def test_an_event_that_slack_gave_up_while_no_token_could_be_renewed_is_re
         slack.faults.clear()
         await run.until(lambda: slack.clock.advance(1) or slack.messages("general", asked)[1:])
         assert await run.inbox() == ["turn"]
+
+
+@pytest.mark.parametrize("when", ["before its end", "after its end", "at once"])
+async def test_a_token_that_another_node_renews_is_no_dead_one(tmp_path: Path, when: str) -> None:
+    store, keys = new_store(tmp_path), fresh_keys()
+    async with SlackSimulator(rates=False, installed=False) as slack, store.own():
+        app = replace(slack.world.app, rotation=True)
+        await slack.use_app(app)
+        config = config_of(
+            slack,
+            bot_token=None,
+            client_id=app.client_id,
+            client_secret=app.client_secret,
+            public_url="https://parley.example/",
+            allowed_workspaces=["T0HOME"],
+        )
+        nodes = [
+            Installations(config, TokenStore(store, keys), clock=slack.clock.time) for _ in "ab"
+        ]
+        clients = [SlackClients(config, node) for node in nodes]
+        async with clients[0] as first, clients[1] as second:
+            person = slack.person("ann").id
+            code = {"workspace": "T0HOME", "enterprise": "", "user": person, "redirect_uri": "r"}
+            slack.world.codes["c"] = code
+            await nodes[0].exchange("c", "r", first.new_client)
+            await second.client_of("T0HOME")
+            slack.clock.advance(12 * 3600 - 1000)
+            if when == "at once":
+                slack.clock.advance(2000)
+                served = await asyncio.gather(*(each.client_of("T0HOME") for each in clients))
+            else:
+                served = [await first.client_of("T0HOME")]
+                slack.clock.advance(2000 * when.startswith("after"))
+                served.append(await second.client_of("T0HOME"))
+            assert served[0].token == served[1].token
+        grants = [each for each in slack.world.grants.values() if each.refresh]
+        assert [each.token for each in grants] == [served[0].token]
 
 
 @pytest.mark.parametrize("how", ["uninstall", "revoke"])
