@@ -43,7 +43,7 @@ from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.nesting import groups_inside
 from gateway.config.problems import toml_path
-from gateway.config.teams import ComponentTeam, TeamConfig
+from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, TeamConfig
 from gateway.config.toml import KeyPath, locate
 from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
 from gateway.content.documents import EXTRA
@@ -211,6 +211,8 @@ async def _check_tools(teams: TeamFactory, loaded: LoadedConfig, name: str) -> l
     if team is None:
         return [replace(finding, exit_code=ExitCode.USAGE) if served else finding]
     found = [finding]
+    if said := _usual_end(config.teams[name]):
+        found.append(Finding(kind="team", name=name, good=True, text=said))
     if asks := asking_tools(teams, config.policies, name, team):
         found.append(Finding(kind="team", name=name, good=True, text=f"note: {asks}"))
     try:
@@ -219,6 +221,15 @@ async def _check_tools(teams: TeamFactory, loaded: LoadedConfig, name: str) -> l
     except ServeError as error:
         found.append(refusal("serve", error))
     return found
+
+
+def _usual_end(team: TeamConfig) -> str:
+    """A note on the end of a team that sets none."""
+    if not isinstance(team, GroupTeam) or isinstance(team, GraphTeam):
+        return ""
+    if team.max_turns or team.termination:
+        return ""
+    return f"note: a run ends at {team.ending or 'the end of one round'}, as no end is set"
 
 
 async def _check_team(teams: TeamFactory, name: str) -> Finding:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from typing_extensions import override
 
 from gateway.config.agent_parts import ModelContextConfig, TeamMemoryConfig
 from gateway.config.agents import AgentConfig, agents_as_tools
@@ -84,6 +85,15 @@ class GroupTeam(Part):
             )
         return self
 
+    @property
+    def ending(self) -> str | None:
+        """The expression that ends a run; None if only `max_turns` does."""
+        return self.termination or (self.usual_ending() if self.max_turns is None else None)
+
+    def usual_ending(self) -> str | None:
+        """The end of a run that has no other one."""
+        return None
+
     @cached_property
     def members(self) -> list[str]:
         """Names of the participants, in order."""
@@ -97,7 +107,10 @@ class _AnnouncingTeam(GroupTeam):
 
 
 class RoundRobinTeam(_AnnouncingTeam):
-    """Everybody speaks in turn."""
+    """Everybody speaks in turn.
+
+    Without `termination` and `max_turns` a run ends after one round.
+    """
 
     kind: ClassVar = Kind("team", "round_robin", "teams:RoundRobinGroupChat")
 
@@ -106,16 +119,29 @@ class RoundRobinTeam(_AnnouncingTeam):
 
 
 class SwarmTeam(_AnnouncingTeam):
-    """Agents hand the work over; the first participant begins."""
+    """Agents hand the work over; the first participant begins.
+
+    Without `termination` and `max_turns` a run ends at a hand-off to "user", at a text of an agent
+    that hands over to nobody, and at 40 messages.
+    """
 
     kind: ClassVar = Kind("team", "swarm", "teams:Swarm")
 
     type: Literal["swarm"]
     """Kind of team."""
 
+    @override
+    def usual_ending(self) -> str:
+        people = [name for name, each in self.agents.items() if each.kind.name == "user_proxy"]
+        texts = [f"TextMessage('{name}')" for name in self.members if name not in people]
+        return " | ".join(["Handoff('user')", *texts, "MaxMessage(40)"])
+
 
 class SelectorTeam(_AnnouncingTeam):
-    """A model, or a function, chooses who speaks next."""
+    """A model, or a function, chooses who speaks next.
+
+    Without `termination` and `max_turns` a run ends at ten messages.
+    """
 
     kind: ClassVar = Kind("team", "selector", "teams:SelectorGroupChat")
 
@@ -154,6 +180,10 @@ class SelectorTeam(_AnnouncingTeam):
 
     model_context: ModelContextConfig | None = None
     """Part of the conversation that the model sees; all if not given."""
+
+    @override
+    def usual_ending(self) -> str:
+        return "MaxMessage(10)"
 
 
 class GraphEdge(Section):

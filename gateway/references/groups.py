@@ -25,7 +25,6 @@ from gateway.references.lookup import Lookup, check_name
 from teams import DiGraph
 from teams.agents.kinds import UserProxyKind
 
-ENDLESS = "is missing: without termination or max_turns a run never ends"
 ENDLESS_GRAPH = "is missing: the graph has a loop, so a run needs a termination or max_turns to end"
 
 
@@ -98,9 +97,7 @@ class GroupChecker:
         """Outside targets of hand-offs, and mistakes of the condition."""
         team, place = self._team, (*self._path, "termination")
         if team.termination is None:
-            if isinstance(team, GraphTeam) or self._ends():
-                return set(), []
-            return set(), [Problem(path=place, text=ENDLESS)]
+            return set(named_in(team.ending, ("target",))) if team.ending else set(), []
         try:
             build_condition(team.termination, self._lookup.imports.load_callable)
         except ExpressionError as error:

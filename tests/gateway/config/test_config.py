@@ -415,7 +415,6 @@ agents.b = {}
 @pytest.mark.parametrize(
     ("change", "path", "said"),
     [
-        pytest.param(("max_turns = 3", ""), "termination", "is missing", id="endless"),
         pytest.param(
             ('{ handoffs = ["b"] }', "{}"),
             "agents.a.handoffs",
