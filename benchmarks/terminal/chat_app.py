@@ -109,11 +109,9 @@ async def fill(client: Client) -> None:
     thread = (await client.create_thread()).id
     for number in range(EXCHANGES):
         await client.send(thread, f"Question {number}")
-    events = client.events(thread)
-    async for event in events:
+    async for event in client.events(thread):
         if event.kind == "turn_finished" and (await client.thread(thread)).state == "idle":
             break
-    await events.aclose()
 
 
 if __name__ == "__main__":

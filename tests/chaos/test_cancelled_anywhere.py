@@ -162,12 +162,12 @@ async def one(folder: Path, make: Callable[[Marks], Team], last: int) -> bool:
     teams = ScriptedTeams(lambda: make(marks))
     with cancelling(last) as reached:
         async with Gateway(new_store(folder), teams, limits=Limits(shutdown=0.5)) as first:
-            client = first
+            client = first.client
             thread = (await client.create_thread()).id
             await client.send(thread, "go")
             await first_of(until(client, thread, ends), reached.wait())
     async with Gateway(new_store(folder), teams) as second:
-        client = second
+        client = second.client
         await until(client, thread, ends)
     async with Gateway(new_store(folder), teams) as third:
         info = await third.client.thread(thread)

@@ -274,7 +274,7 @@ async def test_an_error_that_nobody_foresaw_is_answered_too_and_its_words_stay_i
 ):
     async with waiting_gateway(tmp_path) as (client, thread, _):
         for broken, params in (("thread", {"thread": thread}), ("events", {"thread": thread})):
-            monkeypatch.setattr(f"gateway.gateway.Gateway.{broken}", 5)
+            monkeypatch.setattr(f"gateway.inbound.local_client.LocalClient.{broken}", 5)
             [answer] = await answers(
                 tmp_path, written({"method": broken, "params": params}) + b"\n"
             )

@@ -98,7 +98,7 @@ ROWS = {
     "gateway/base/imports.py": {"import_module": WORD},
     "gateway/config/setting_types.py": {"get_type_hints": OURS},
     "gateway/content/attachments.py": {"format": TEXTS},
-    "gateway/control/calls.py": {"create_model": OURS, "get_type_hints": OURS},
+    "gateway/control/operations.py": {"create_model": OURS, "get_type_hints": OURS},
     "gateway/errors.py": {"format": TEXTS},
     "gateway/factory/component_files.py": {"import_module": LITERALS},
     "gateway/factory/conditions.py": {"get_type_hints": OURS},

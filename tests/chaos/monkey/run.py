@@ -72,8 +72,8 @@ async def run_monkey(steps: Sequence[Step]) -> None:
         loaded = load_config(folder / "config.toml")
         logging.getLogger().addHandler(errors)
         try:
-            async with own_gateway(loaded, new_store(folder / "store")) as client:
-                await _Terminal(client, folder, errors, steps).run()
+            async with own_gateway(loaded, new_store(folder / "store")) as gateway:
+                await _Terminal(gateway.client, folder, errors, steps).run()
         finally:
             logging.getLogger().removeHandler(errors)
 

@@ -15,8 +15,8 @@ from gateway.backfill.pauses import ALIVE
 from gateway.client import Receipt
 from gateway.conversation import InboundMessage
 from gateway.errors import StoreUnreachable
-from gateway.gateway import Gateway
 from gateway.inbound.capabilities import HostLeases
+from gateway.inbound.intake import Intake
 from tests.adapters.slack.inbound.test_catch_up import away
 from tests.adapters.slack.serving import served
 
@@ -32,18 +32,18 @@ class Standby:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.away = self.ours = False
         self.refused: list[str] = []
-        hold, accept = HostLeases.hold, Gateway.accept
+        hold, accept = HostLeases.hold, Intake.take
 
         async def hold_lease(leases: HostLeases, lease: str) -> bool:
             self._check(lease)
             return await hold(leases, lease) and (self.ours or lease != LEASE)
 
-        async def accept_message(gateway: Gateway, message: InboundMessage) -> Receipt:
+        async def accept_message(intake: Intake, message: InboundMessage) -> Receipt:
             self._check(message.text)
-            return await accept(gateway, message)
+            return await accept(intake, message)
 
         monkeypatch.setattr(HostLeases, "hold", hold_lease)
-        monkeypatch.setattr(Gateway, "accept", accept_message)
+        monkeypatch.setattr(Intake, "take", accept_message)
         monkeypatch.setattr(pauses, "MARK_EVERY", 0.002)
         monkeypatch.setattr(adapter, "LOOK_EVERY", 0.002)
         monkeypatch.setattr(pauses, "FROZEN", math.inf)  # minutes go by at once
