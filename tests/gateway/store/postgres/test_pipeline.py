@@ -26,21 +26,22 @@ def once() -> RoundRobinGroupChat:
 async def test_a_turn_is_few_statements_and_fewer_waits_however_long_its_thread(
     postgres_url, tmp_path
 ):
-    sent = []
+    sent, commits = [], []
     async with CountedWire(postgres_url) as wire:
         store = PostgresStore(Database(url=wire.url, pool_size=1), tmp_path)
         async with Gateway(store, ScriptedTeams(once)) as client:
             thread = (await client.client.create_thread()).id
             for _ in range(12):
-                before, commits = wire.sent.copy(), store.commits
+                before, commits_before = wire.sent.copy(), store.commits
                 await turn(client, thread, "a question")
                 await store.run(
                     threads.thread, thread
                 )  # the turn's last commit was answered before
                 sent.append(wire.sent - before)
-                if sent[1:]:  # a node's start falls into the first turn
-                    assert store.commits - commits <= 4
-    first, last = sent[3], sent[-1]
+                commits.append(store.commits - commits_before)
+    assert min(commits[2:5]) == min(commits[-3:]) <= 4
+    # The least of three turns: a node's start or its beat may fall into one.
+    first, last = (min(turns, key=lambda each: each[EXECUTE]) for turns in (sent[2:5], sent[-3:]))
     # The message with its turn's beginning is asked of 4 times, its answer and the turn's end twice
     # each, and 3 reads once. Of the statements, 4 make each transaction, and 3 are the reads.
     assert first[EXECUTE] == last[EXECUTE] <= 4 * 3 + 15 + 3
