@@ -6,7 +6,7 @@ They are looked for in the data as it stands in the file, before anything that i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, cast
@@ -96,11 +96,12 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
 
 
 def _of_plugins(kind: str) -> Iterator[Power]:
-    """The code of packages, for a kind that is none of ours."""
-    if not any(kind in family for family in KINDS.values()):
-        for name, found in plugins_in(PLUGINS).items():
-            if name.partition(".")[2] == kind:
-                yield Power("Python", f"{name} of {packages_of(found)}")
+    """The code of packages, for a kind that they bring."""
+    ours: Mapping[str, Collection[str]] = {**KINDS}
+    for name, found in plugins_in(PLUGINS).items():
+        family, _, named = name.partition(".")
+        if named == kind and kind not in ours.get(family, ()):
+            yield Power("Python", f"{name} of {packages_of(found)}")
 
 
 def _of_text(path: KeyPath, text: str) -> Iterator[Power]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from typing_extensions import override
 
-from gateway.config.agent_parts import ModelContextConfig, TeamMemoryConfig
+from gateway.config.agent_parts import HandoffConfig, ModelContextConfig, TeamMemoryConfig
 from gateway.config.agents import AgentConfig, agents_as_tools
 from gateway.config.allowances import AllowanceConfig
 from gateway.config.conversable import ConversableTeam
@@ -24,6 +24,7 @@ from teams.kinds import (
     PythonOnly,
     Section,
     setting_error,
+    tables_in,
     tag_by,
 )
 
@@ -121,8 +122,8 @@ class RoundRobinTeam(_AnnouncingTeam):
 class SwarmTeam(_AnnouncingTeam):
     """Agents hand the work over; the first participant begins.
 
-    Without `termination` and `max_turns` a run ends at a hand-off to "user", at a text of an agent
-    that hands over to nobody, and at 40 messages.
+    Without `termination` and `max_turns` a run ends at a hand-off to a "user" who is no
+    participant, at a text of an agent that hands over to nobody, and at 40 messages.
     """
 
     kind: ClassVar = Kind("team", "swarm", "teams:Swarm")
@@ -134,7 +135,10 @@ class SwarmTeam(_AnnouncingTeam):
     def usual_ending(self) -> str:
         people = [name for name, each in self.agents.items() if each.kind.name == "user_proxy"]
         texts = [f"TextMessage('{name}')" for name in self.members if name not in people]
-        return " | ".join(["Handoff('user')", *texts, "MaxMessage(40)"])
+        handoffs = [each for _, each in tables_in(self.agents) if isinstance(each, HandoffConfig)]
+        targets = {each.target for each in handoffs} - {*self.members}
+        asks = ["Handoff('user')"] if "user" in targets else []
+        return " | ".join([*asks, *texts, "MaxMessage(40)"])
 
 
 class SelectorTeam(_AnnouncingTeam):

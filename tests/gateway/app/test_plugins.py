@@ -149,3 +149,24 @@ def test_a_config_that_names_one_is_asked_about(tmp_path: Path, place: str):
     data = tomllib.loads(f'[teams.t.{place}]\ntype = "parrot"')
     assert powers_of(data) == [Power("Python", "agent.parrot of 'parley-birds'")]
     assert powers_of(tomllib.loads('[teams.t.agents.a]\ntype = "robin"')) == []
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "asked"),
+    [
+        ("tool", "buffered", True),
+        ("agent", "local", True),
+        ("executor", "coder", True),
+        ("memory", "http", True),
+        ("nothing", "coder", True),
+        ("context", "buffered", False),
+        ("agent", "coder", False),
+    ],
+)
+def test_one_with_a_name_of_another_family_of_ours_is_asked_about(
+    tmp_path: Path, family: str, name: str, *, asked: bool
+):
+    brings(tmp_path, f"{family}.{name} = birds:ParrotKind")
+    data = tomllib.loads(f'[teams.t.agents.a]\ntools = [{{ type = "{name}" }}]')
+    power = Power("Python", f"{family}.{name} of 'parley-birds'")
+    assert (power in powers_of(data)) == asked

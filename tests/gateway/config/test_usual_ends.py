@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.app.assemble import team_factory
-from gateway.app.check import dump_team
+from gateway.app.check import check_config, dump_team
 from gateway.app.load import load_config
 
 PARTS = """
@@ -136,3 +136,40 @@ async def test_a_dumped_team_holds_its_end(tmp_path: Path, kind: str, held: obje
     else:
         assert str(held) in json.dumps(config["termination_condition"])
         assert config.get("max_turns") is None
+
+
+PERSON = """
+[teams.t.agents.{name}]
+type = "user_proxy"
+"""
+NESTED = """
+[teams.t.agents.c]
+type = "message_filter"
+agent = {model = "m", handoffs = [{target = "user"}]}
+per_source = [{source = "a"}]
+"""
+
+
+@pytest.mark.usefixtures("fresh_imports")
+@pytest.mark.parametrize(
+    ("handoffs", "back", "others", "awaits_user"),
+    [
+        (TO_B, "", "", False),
+        (TO_B, '"a"', PERSON.format(name="human"), False),
+        (TO_USER, "", PERSON.format(name="user"), False),
+        (TO_B, '"user"', "", True),
+        (TO_B, '{target = "user", name = "ask"}', "", True),
+        (TO_B, "", NESTED, True),
+    ],
+)
+async def test_a_swarm_waits_for_the_user_that_is_handed_over_to(
+    tmp_path: Path, handoffs: str, back: str, others: str, *, awaits_user: bool
+):
+    path = written(tmp_path, "swarm", handoffs=handoffs, back=back)
+    path.write_text(path.read_text() + others)
+    found = await check_config(load_config(path), offline=True)
+    assert [each.text for each in found if not each.good] == []
+    [note] = [each.text for each in found if "as no end is set" in each.text]
+    assert ("Handoff('user')" in note) == awaits_user
+    assert "TextMessage('a')" in note
+    assert "TextMessage('user')" not in note
