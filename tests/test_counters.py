@@ -314,17 +314,17 @@ async def test_a_streamed_answer_is_one_request(openai_server: FakeOpenAI):
 async def test_a_turn_makes_the_same_statements_after_200_messages_as_after_10(tmp_path: Path):
     shared = model(*[SAYING] * 110)
     said: dict[int, list[str]] = {}
-    async with opened(tmp_path, lambda: solo(shared)) as client:
-        store = client.store
+    async with opened(tmp_path, lambda: solo(shared)) as gateway:
+        store = gateway.store
         assert isinstance(store, SqliteStore)
         tasks: set[asyncio.Task[Any]] = set()
-        thread = (await client.client.create_thread()).id
+        thread = (await gateway.client.create_thread()).id
         for number in range(1, 101):
             statements: list[str] = []
             if number in (5, 100):
                 await store.write(traced(statements.append))
             commits = store.commits
-            await turn(client, thread, SAYING)
+            await turn(gateway, thread, SAYING)
             if number in (5, 100):
                 await store.write(traced(None))
                 said[number] = work_of(statements)
@@ -347,13 +347,13 @@ READS_A_TABLE = re.compile(
 @pytest.mark.sqlite
 async def test_no_statement_of_a_turn_reads_a_whole_table(tmp_path: Path):
     statements: list[str] = []
-    async with opened(tmp_path, lambda: solo(model(SAYING, SAYING))) as client:
-        store = client.store
+    async with opened(tmp_path, lambda: solo(model(SAYING, SAYING))) as gateway:
+        store = gateway.store
         assert isinstance(store, SqliteStore)
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, SAYING)
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, SAYING)
         await store.write(traced(statements.append))
-        await turn(client, thread, SAYING)
+        await turn(gateway, thread, SAYING)
         await store.write(lambda connection: context(connection, thread))  # a tool needs it
         await store.write(traced(None))
     plans = plans_of(statements, tmp_path / "parley.db")

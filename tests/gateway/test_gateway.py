@@ -41,11 +41,11 @@ from tests.gateway.scripted import (
 async def test_a_message_becomes_a_turn_and_the_answer_is_watched_as_it_streams(tmp_path):
     async with opened(
         tmp_path, lambda: solo("Good morning to you.", model_client_stream=True)
-    ) as client:
-        thread = await client.client.create_thread()
-        receipt = await client.client.send(thread.id, "Hello there")
-        events = await until(client, thread.id, ends)
-        replayed = await until(client, thread.id, ends)
+    ) as gateway:
+        thread = await gateway.client.create_thread()
+        receipt = await gateway.client.send(thread.id, "Hello there")
+        events = await until(gateway, thread.id, ends)
+        replayed = await until(gateway, thread.id, ends)
     assert receipt.outcome == "turn"
     assert receipt.thread == thread.id
     assert [event for event in events if not isinstance(event, TextDelta)] == replayed
@@ -78,12 +78,12 @@ async def test_the_team_remembers_in_the_same_process_and_in_the_next(tmp_path):
         asked.append(team)
         return team
 
-    async with opened(tmp_path, make) as client:
-        thread = await client.client.create_thread()
-        await turn(client, thread.id, "first")
-        await turn(client, thread.id, "second")
-    async with opened(tmp_path, make) as client:
-        await turn(client, thread.id, "third")
+    async with opened(tmp_path, make) as gateway:
+        thread = await gateway.client.create_thread()
+        await turn(gateway, thread.id, "first")
+        await turn(gateway, thread.id, "second")
+    async with opened(tmp_path, make) as gateway:
+        await turn(gateway, thread.id, "third")
         state = await asked[1].save_state()
     assert len(asked) == 2
     thread_of_team = state["agent_states"]["RoundRobinGroupChatManager"]["message_thread"]
@@ -100,14 +100,14 @@ async def test_messages_during_a_turn_wait_visibly_and_run_in_order(tmp_path):
 
     async with opened(
         tmp_path, lambda: solo(calls("wait"), "first", "second", "third", tools=[wait])
-    ) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "a")
+    ) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "a")
         await door.reached.wait()
-        receipts = [await client.client.send(thread, text) for text in "bc"]
+        receipts = [await gateway.client.send(thread, text) for text in "bc"]
         door.open()
         seen = []
-        async with aclosing(client.client.events(thread)) as events:
+        async with aclosing(gateway.client.events(thread)) as events:
             async for event in events:
                 seen.append(event)
                 if len(of(TurnFinished, seen)) == 3:
@@ -129,16 +129,16 @@ async def test_a_waiting_message_can_be_taken_back_once(tmp_path):
 
     async with opened(
         tmp_path, lambda: solo(calls("wait"), "first", "second", tools=[wait])
-    ) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "a")
+    ) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "a")
         await door.reached.wait()
-        queued = await client.client.send(thread, "never mind")
-        assert await client.client.withdraw(thread, queued.inbox) == "never mind"
-        assert await client.client.withdraw(thread, queued.inbox) is None
+        queued = await gateway.client.send(thread, "never mind")
+        assert await gateway.client.withdraw(thread, queued.inbox) == "never mind"
+        assert await gateway.client.withdraw(thread, queued.inbox) is None
         door.open()
-        events = await until(client, thread, ends)
-        found = await client.client.threads(search="never mind")
+        events = await until(gateway, thread, ends)
+        found = await gateway.client.threads(search="never mind")
     assert [event.inbox for event in of(MessageWithdrawn, events)] == [queued.inbox]
     assert len(of(TurnStarted, events)) == 1
     assert found == []
@@ -152,14 +152,14 @@ async def test_stop_ends_the_turn_at_once_and_the_thread_goes_on(tmp_path):
         return "ok"
 
     shared = model(calls("wait"), "after")
-    async with opened(tmp_path, lambda: solo(shared, tools=[wait])) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "a")
+    async with opened(tmp_path, lambda: solo(shared, tools=[wait])) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "a")
         await door.reached.wait()
-        assert await client.client.stop(thread)
-        stopped = await until(client, thread, ends)
-        assert not await client.client.stop(thread)
-        went_on = await turn(client, thread, "b")
+        assert await gateway.client.stop(thread)
+        stopped = await until(gateway, thread, ends)
+        assert not await gateway.client.stop(thread)
+        went_on = await turn(gateway, thread, "b")
     assert stopped[-1].outcome == "stopped"
     assert [event.failed for event in of(ToolFinished, stopped)] == [True]
     assert went_on[-1].outcome == "done"
@@ -174,16 +174,16 @@ async def test_threads_run_side_by_side(tmp_path):
         await next(waiting).pass_through()
         return "ok"
 
-    async with opened(tmp_path, lambda: solo(calls("wait"), "done", tools=[wait])) as client:
-        threads = [(await client.client.create_thread()).id for _ in doors]
+    async with opened(tmp_path, lambda: solo(calls("wait"), "done", tools=[wait])) as gateway:
+        threads = [(await gateway.client.create_thread()).id for _ in doors]
         for thread in threads:
-            await client.client.send(thread, "go")
+            await gateway.client.send(thread, "go")
         for door in doors:
             await door.reached.wait()
         for door in doors:
             door.open()
         for thread in threads:
-            await until(client, thread, ends)
+            await until(gateway, thread, ends)
 
 
 async def test_a_failing_model_is_said_in_a_sentence_and_the_next_message_goes_on(tmp_path, caplog):
@@ -194,8 +194,8 @@ async def test_a_failing_model_is_said_in_a_sentence_and_the_next_message_goes_o
 
     def make():
         team = solo("Here I am.", messages=3)
-        client = team._participants[0]._model_client  # pyright: ignore[reportAttributeAccessIssue]
-        create = client.create
+        gateway = team._participants[0]._model_client  # pyright: ignore[reportAttributeAccessIssue]
+        create = gateway.create
 
         async def failing(*args, **kwargs):
             if Busy.left:
@@ -203,14 +203,14 @@ async def test_a_failing_model_is_said_in_a_sentence_and_the_next_message_goes_o
                 raise RateLimited("429 from https://model.example/v1 with key sk-0123456789")
             return await create(*args, **kwargs)
 
-        client.create = failing
+        gateway.create = failing
         return team
 
     teams.make = make
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        failed = await turn(client, thread, "hello")
-        went_on = await turn(client, thread, "still there?")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        failed = await turn(gateway, thread, "hello")
+        went_on = await turn(gateway, thread, "still there?")
     [notice] = of(Notice, failed)
     assert notice.text == "The model is busy. Try again in a minute."
     assert notice.incident
@@ -228,11 +228,11 @@ def broken() -> Team:
 async def test_a_team_that_cannot_be_built_fails_the_turn_and_gets_the_message_later(tmp_path):
     teams = ScriptedTeams(lambda: solo("Hello both.", messages=3))
     make, teams.make = teams.make, broken
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        failed = await turn(client, thread, "first")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        failed = await turn(gateway, thread, "first")
         teams.make = make
-        went_on = await turn(client, thread, "second")
+        went_on = await turn(gateway, thread, "second")
     assert failed[-1].outcome == "failed"
     assert [event.text for event in of(MessageFinished, went_on)] == ["Hello both."]
     assert [message.text for message in went_on[0].messages] == ["second"]
@@ -240,23 +240,23 @@ async def test_a_team_that_cannot_be_built_fails_the_turn_and_gets_the_message_l
 
 async def test_a_team_that_is_gone_from_the_config_is_named(tmp_path):
     teams = ScriptedTeams(lambda: solo("Hello."))
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread(team="other")).id
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread(team="other")).id
         teams.names = lambda: ["demo"]
-        failed = await turn(client, thread, "hello")
+        failed = await turn(gateway, thread, "hello")
         with pytest.raises(NotFound, match="no team 'other'"):
-            await client.client.create_thread(team="other")
+            await gateway.client.create_thread(team="other")
     assert "The team 'other' is no longer configured." in of(Notice, failed)[0].text
 
 
 async def test_new_begins_a_thread_without_memory_and_leaves_the_old_one(tmp_path):
-    async with opened(tmp_path, lambda: solo("one", "two")) as client:
-        old = (await client.client.create_thread()).id
-        await turn(client, old, "first")
-        receipt = await client.client.send(old, "/new")
-        await turn(client, receipt.thread, "fresh")
-        await turn(client, old, "on with the old one")
-        threads = await client.client.threads()
+    async with opened(tmp_path, lambda: solo("one", "two")) as gateway:
+        old = (await gateway.client.create_thread()).id
+        await turn(gateway, old, "first")
+        receipt = await gateway.client.send(old, "/new")
+        await turn(gateway, receipt.thread, "fresh")
+        await turn(gateway, old, "on with the old one")
+        threads = await gateway.client.threads()
     assert receipt.outcome == "command"
     assert receipt.thread != old
     assert {thread.id for thread in threads} == {old, receipt.thread}
@@ -357,20 +357,20 @@ async def test_deleting_a_thread_removes_its_rows_its_folder_and_its_work(tmp_pa
         return "ok"
 
     teams = ScriptedTeams(lambda: solo(calls("wait"), "never", tools=[wait]))
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "a secret")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "a secret")
         await door.reached.wait()
         (teams.workdirs[0] / "notes.txt").write_text("secret")
-        watching = asyncio.ensure_future(until(client, thread, ends))
+        watching = asyncio.ensure_future(until(gateway, thread, ends))
         await asyncio.sleep(0.01)
-        await client.client.delete_thread(thread)
+        await gateway.client.delete_thread(thread)
         with pytest.raises(AssertionError, match="the events ended"):
             await watching
         with pytest.raises(NotFound):
-            await client.client.thread(thread)
+            await gateway.client.thread(thread)
         with pytest.raises(NotFound):
-            await client.client.send(thread, "still there?")
+            await gateway.client.send(thread, "still there?")
     assert not teams.workdirs[0].exists()
     assert b"a secret" not in everything_in(tmp_path)
 
@@ -381,39 +381,39 @@ async def test_each_thread_has_a_team_and_a_private_folder_of_its_own(tmp_path):
         return word.upper()
 
     teams = ScriptedTeams(lambda: solo("one", tools=[shout]))
-    async with opened(tmp_path, teams) as client:
+    async with opened(tmp_path, teams) as gateway:
         for _ in range(2):
-            await turn(client, (await client.client.create_thread()).id, "hello")
+            await turn(gateway, (await gateway.client.create_thread()).id, "hello")
     assert len(set(teams.workdirs)) == teams.built == 2
     assert {folder.stat().st_mode & 0o777 for folder in teams.workdirs} == {0o700}
 
 
 async def test_idle_teams_beyond_the_limit_are_loaded_again_when_needed(tmp_path):
     teams = ScriptedTeams(lambda: solo("one", "two"))
-    async with opened(tmp_path, teams, limits=Limits(live_teams=1)) as client:
-        threads = [(await client.client.create_thread()).id for _ in range(2)]
+    async with opened(tmp_path, teams, limits=Limits(live_teams=1)) as gateway:
+        threads = [(await gateway.client.create_thread()).id for _ in range(2)]
         for thread in threads:
-            await turn(client, thread, "hello")
+            await turn(gateway, thread, "hello")
         assert teams.built == 2
-        await turn(client, threads[1], "kept")
+        await turn(gateway, threads[1], "kept")
         assert teams.built == 2
-        await turn(client, threads[0], "loaded again")
+        await turn(gateway, threads[0], "loaded again")
         assert teams.built == 3
 
 
 async def test_idle_teams_that_are_too_large_together_are_dropped_and_remember_everything(tmp_path):
     shared = model(*["x" * 50_000] * 3, "short", "last")
     teams = ScriptedTeams(lambda: solo(shared))
-    async with opened(tmp_path, teams, limits=Limits(live_bytes=120_000)) as client:
-        threads = [(await client.client.create_thread()).id for _ in range(3)]
+    async with opened(tmp_path, teams, limits=Limits(live_bytes=120_000)) as gateway:
+        threads = [(await gateway.client.create_thread()).id for _ in range(3)]
         for n, thread in enumerate(threads):
-            await turn(client, thread, f"the number is {n}")
-        status = await client.client.status()
+            await turn(gateway, thread, f"the number is {n}")
+        status = await gateway.client.status()
         assert status.live == 2
         assert 100_000 < status.live_bytes < 120_000
-        await turn(client, threads[1], "kept")
+        await turn(gateway, threads[1], "kept")
         assert teams.built == 3
-        await turn(client, threads[0], "loaded again")
+        await turn(gateway, threads[0], "loaded again")
         assert teams.built == 4
     heard = [message.content for message in shared.create_calls[-1]["messages"]]
     assert heard[-3:] == ["the number is 0", "x" * 50_000, "loaded again"]
@@ -421,43 +421,43 @@ async def test_idle_teams_that_are_too_large_together_are_dropped_and_remember_e
 
 async def test_a_team_that_is_too_large_for_itself_is_dropped_after_each_turn(tmp_path):
     teams = ScriptedTeams(lambda: solo("x" * 50_000, "short"))
-    async with opened(tmp_path, teams, limits=Limits(live_bytes=10_000)) as client:
-        thread = (await client.client.create_thread()).id
+    async with opened(tmp_path, teams, limits=Limits(live_bytes=10_000)) as gateway:
+        thread = (await gateway.client.create_thread()).id
         for text in ("one", "two"):
-            await turn(client, thread, text)
-            assert (await client.client.status()).live == 0
+            await turn(gateway, thread, text)
+            assert (await gateway.client.status()).live == 0
 
 
 async def test_renaming_is_seen_by_who_watches(tmp_path):
-    async with opened(tmp_path, lambda: solo("one")) as client:
-        thread = (await client.client.create_thread(title="Old")).id
-        await client.client.rename_thread(thread, "New")
-        events = await until(client, thread, lambda event: isinstance(event, ThreadRenamed))
-        assert (await client.client.thread(thread)).title == "New"
+    async with opened(tmp_path, lambda: solo("one")) as gateway:
+        thread = (await gateway.client.create_thread(title="Old")).id
+        await gateway.client.rename_thread(thread, "New")
+        events = await until(gateway, thread, lambda event: isinstance(event, ThreadRenamed))
+        assert (await gateway.client.thread(thread)).title == "New"
     assert events[-1].title == "New"
 
 
 async def test_after_the_end_nothing_is_taken_and_watchers_are_let_go(tmp_path):
-    async with opened(tmp_path, lambda: solo("one")) as client:
-        thread = (await client.client.create_thread()).id
-        watching = asyncio.ensure_future(until(client, thread, lambda _: False))
+    async with opened(tmp_path, lambda: solo("one")) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        watching = asyncio.ensure_future(until(gateway, thread, lambda _: False))
         await asyncio.sleep(0.01)
     with pytest.raises(AssertionError, match="the events ended"):
         await watching
     with pytest.raises(GatewayClosed):
-        await client.client.send(thread, "hello")
+        await gateway.client.send(thread, "hello")
 
 
 async def test_a_cancelled_caller_does_not_lose_the_turn_of_its_message(tmp_path):
-    async with opened(tmp_path, lambda: solo("here")) as client:
-        thread = await client.client.create_thread()
+    async with opened(tmp_path, lambda: solo("here")) as gateway:
+        thread = await gateway.client.create_thread()
         assert isinstance(thread, Thread)
         message = InboundMessage(
             key=thread.key, thread=thread.id, author=Author(id="local:operator"), text="hi"
         )
-        sending = asyncio.ensure_future(client.accept(message))
+        sending = asyncio.ensure_future(gateway.accept(message))
         await asyncio.sleep(0)
         sending.cancel()
-        events = await until(client, thread.id, ends)
+        events = await until(gateway, thread.id, ends)
         assert sending.cancelled()
     assert events[-1].outcome == "done"

@@ -35,9 +35,9 @@ async def test_the_call_has_an_error_result_and_the_turn_goes_on(tmp_path, shape
         lambda: solo(calls("note", note=SHAPES[shape]), "Sorry.", tools=[note]),
         rules={"note": ToolRule(action=action)},
     )
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        events = await turn(client, thread, "go")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await turn(gateway, thread, "go")
     [finished] = of(ToolFinished, events)
     assert finished.failed
     assert "arguments" in finished.result

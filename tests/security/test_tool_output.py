@@ -276,8 +276,8 @@ class Teams(ScriptedTeams):
 @pytest.mark.parametrize("way", BRINGS)
 async def test_what_a_tool_brings_lets_no_other_tool_run_unasked(tmp_path, way):
     ran = ["wipe"] if way == "the tool itself" else []
-    async with opened(tmp_path, Teams(BRINGS[way], rules=rules())) as client:
-        events = await turn(client, (await client.client.create_thread()).id, "go")
+    async with opened(tmp_path, Teams(BRINGS[way], rules=rules())) as gateway:
+        events = await turn(gateway, (await gateway.client.create_thread()).id, "go")
     assert events[-1].outcome == "waiting", events
     assert ran == RAN
     (asked,) = of(InputRequested, events)
@@ -288,16 +288,16 @@ async def test_what_a_tool_brings_lets_no_other_tool_run_unasked(tmp_path, way):
 @pytest.mark.timeout(40)  # a server is started
 @pytest.mark.parametrize("way", BRINGS)
 async def test_what_the_policy_trusts_changes_nothing(tmp_path, way):
-    async with opened(tmp_path, Teams(BRINGS[way], rules=rules("trusted"))) as client:
-        events = await turn(client, (await client.client.create_thread()).id, "go")
+    async with opened(tmp_path, Teams(BRINGS[way], rules=rules("trusted"))) as gateway:
+        events = await turn(gateway, (await gateway.client.create_thread()).id, "go")
     assert events[-1].outcome == "done", events
     assert RAN
 
 
 @pytest.mark.parametrize("way", BRINGS_NOTHING)
 async def test_what_comes_from_people_agents_and_parley_itself_marks_nothing(tmp_path, way):
-    async with opened(tmp_path, Teams(BRINGS_NOTHING[way], rules=rules())) as client:
-        events = await turn(client, (await client.client.create_thread()).id, "go")
+    async with opened(tmp_path, Teams(BRINGS_NOTHING[way], rules=rules())) as gateway:
+        events = await turn(gateway, (await gateway.client.create_thread()).id, "go")
     assert events[-1].outcome == "done", events
     assert RAN == ["wipe"]
 
@@ -305,12 +305,12 @@ async def test_what_comes_from_people_agents_and_parley_itself_marks_nothing(tmp
 async def test_a_persons_answer_marks_nothing(tmp_path):
     shared = model(calls("ask_human", ask_human='{"question": "Which?"}'), calls("wipe"), "done")
     teams = Teams(lambda: solo(shared, tools=[ask_human, wipe]), rules=rules())
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        events = await turn(client, thread, "go")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await turn(gateway, thread, "go")
         (asked,) = of(InputRequested, events)
-        await client.client.answer(asked.request, Answer(kind="text", text="All of it"))
-        ended = await until(client, thread, ends, events[-1].seq)
+        await gateway.client.answer(asked.request, Answer(kind="text", text="All of it"))
+        ended = await until(gateway, thread, ends, events[-1].seq)
     assert ended[-1].outcome == "done"
     assert RAN == ["wipe"]
 
@@ -322,13 +322,13 @@ async def test_the_mark_stays_with_the_thread(tmp_path, bringing, restarted):
     tools = [fetch, wipe, denied, FunctionTool(clock, traits=OWN)]
     teams = Teams(lambda: solo(shared, tools=tools), rules=rules())
     marked = bringing == "fetch"
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        assert (await turn(client, thread, "go"))[-1].outcome == "done"
-        events = [] if restarted else await turn(client, thread, "go on")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        assert (await turn(gateway, thread, "go"))[-1].outcome == "done"
+        events = [] if restarted else await turn(gateway, thread, "go on")
     if restarted:
-        async with opened(tmp_path, teams) as client:
-            events = await turn(client, thread, "go on")
+        async with opened(tmp_path, teams) as gateway:
+            events = await turn(gateway, thread, "go on")
     assert events[-1].outcome == ("waiting" if marked else "done")
     assert bool(RAN) != marked
 
@@ -358,16 +358,16 @@ async def test_an_approval_for_the_thread_ends_with_text_from_elsewhere(tmp_path
     shared = model(*steps)
     asked = {**rules(), "wipe": ToolRule(action="ask")}
     teams = Teams(lambda: solo(shared, tools=[fetch, wipe]), rules=asked)
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        events = await turn(client, thread, "one")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await turn(gateway, thread, "one")
         (card,) = of(InputRequested, events)
         assert card.reason == ""
-        await client.client.answer(card.request, Answer(kind="approve_always"))
-        await until(client, thread, lambda e: ends(e) and e.outcome == "done", events[-1].seq)
-        assert (await turn(client, thread, "two"))[-1].outcome == "done"
+        await gateway.client.answer(card.request, Answer(kind="approve_always"))
+        await until(gateway, thread, lambda e: ends(e) and e.outcome == "done", events[-1].seq)
+        assert (await turn(gateway, thread, "two"))[-1].outcome == "done"
         assert len(RAN) == 2
-        events = await turn(client, thread, "three")
+        events = await turn(gateway, thread, "three")
     assert events[-1].outcome == "waiting"
     assert [event.tool for event in of(ToolFinished, events)] == ["fetch"]
     assert len(RAN) == 2

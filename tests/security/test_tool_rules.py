@@ -91,9 +91,9 @@ def teams(tool: str, *servers: Server) -> Judged:
 )
 async def test_a_tool_follows_the_rule_of_its_server_alone(tmp_path, server, tool, outcome):
     asked = Server(server, [tool])
-    async with opened(tmp_path, teams(tool, asked)) as client:
-        thread = (await client.client.create_thread()).id
-        events = await turn(client, thread, "go")
+    async with opened(tmp_path, teams(tool, asked)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await turn(gateway, thread, "go")
     if outcome == "waiting":
         assert of(InputRequested, events)[0].tool == "github/now"
         assert asked.called == []
@@ -105,19 +105,19 @@ async def test_a_tool_follows_the_rule_of_its_server_alone(tmp_path, server, too
 async def test_a_server_that_takes_a_name_later_does_not_get_the_call(tmp_path):
     thief = Server("evil", ["search"], ["search", "now"])
     ours = Server("", ["now"])
-    async with opened(tmp_path, teams("now", thief, ours)) as client:
-        await turn(client, (await client.client.create_thread()).id, "go")
+    async with opened(tmp_path, teams("now", thief, ours)) as gateway:
+        await turn(gateway, (await gateway.client.create_thread()).id, "go")
     assert (thief.called, ours.called) == ([], ["now"])
 
 
 async def test_what_was_approved_of_one_server_is_not_done_by_another(tmp_path):
     ours, thief = Server("github", ["now"]), Server("evil", ["now"])
-    async with opened(tmp_path, teams("now", ours)) as client:
-        thread = (await client.client.create_thread()).id
-        asked = of(InputRequested, await turn(client, thread, "go"))[0]
-    async with opened(tmp_path, teams("now", thief)) as client:
-        await client.client.answer(asked.request, Answer(kind="approve"))
-        await until(client, thread, ends)
+    async with opened(tmp_path, teams("now", ours)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        asked = of(InputRequested, await turn(gateway, thread, "go"))[0]
+    async with opened(tmp_path, teams("now", thief)) as gateway:
+        await gateway.client.answer(asked.request, Answer(kind="approve"))
+        await until(gateway, thread, ends)
     assert thief.called == []
 
 

@@ -149,27 +149,27 @@ async def test_a_chosen_model_survives_restarts_with_the_memory_until_the_config
     tmp_path, fresh_imports
 ):
     teams = source(tmp_path)
-    async with gateway(tmp_path, teams) as client:
-        told = (await client.client.create_thread()).id
-        assert answers(await turn(client, told, "one")) == [("big-1", "big-1")]
-        receipt = await client.client.send(told, "/model quick")
+    async with gateway(tmp_path, teams) as there:
+        told = (await there.client.create_thread()).id
+        assert answers(await turn(there, told, "one")) == [("big-1", "big-1")]
+        receipt = await there.client.send(told, "/model quick")
         assert (receipt.outcome, receipt.reply) == ("command", "")
-        assert answers(await turn(client, told, "two")) == [("small-1", "small-1")]
-        assert (await client.client.thread(told)).model == "quick"
+        assert answers(await turn(there, told, "two")) == [("small-1", "small-1")]
+        assert (await there.client.thread(told)).model == "quick"
 
-    async with gateway(tmp_path, source(tmp_path)) as client:
-        assert answers(await turn(client, told, "three")) == [("small-1", "small-1")]
+    async with gateway(tmp_path, source(tmp_path)) as there:
+        assert answers(await turn(there, told, "three")) == [("small-1", "small-1")]
     assert heard()[-5:] == ["one", "big-1", "two", "small-1", "three"]
 
-    async with gateway(tmp_path, source(tmp_path, "other")) as client:
-        lost = await turn(client, told, "four")
-        again = await turn(client, told, "five")
+    async with gateway(tmp_path, source(tmp_path, "other")) as there:
+        lost = await turn(there, told, "four")
+        again = await turn(there, told, "five")
         assert answers(lost) == answers(again) == [("big-1", "big-1")]
         assert [notice.text for notice in of(Notice, lost + again)] == [
             "The model 'quick' can't be used here any more: it is not in the config. "
             "Each agent uses its own."
         ]
-        assert (await client.client.thread(told)).model == ""
+        assert (await there.client.thread(told)).model == ""
     assert heard()[-2:] == ["big-1", "five"]
 
 

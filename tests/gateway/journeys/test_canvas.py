@@ -50,12 +50,12 @@ class Writers:
 async def test_the_next_process_has_the_files(tmp_path):
     write = calls("update_file", update_file=SOUP)
     writers = Writers(write, "Written.", "I know.")
-    async with opened(tmp_path, writers.make) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "write")
+    async with opened(tmp_path, writers.make) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "write")
         assert writers.files == {"menu.md": 1}
-    async with opened(tmp_path, writers.make) as client:
-        await turn(client, thread, "and?")
+    async with opened(tmp_path, writers.make) as gateway:
+        await turn(gateway, thread, "and?")
         assert len(writers.memories) > 1
         assert writers.files == {"menu.md": 1}
 
@@ -64,15 +64,15 @@ async def test_a_file_written_before_a_crash_in_the_midst_of_a_batch_is_there_on
     batch = calls("update_file", "look", update_file=SOUP)
     writers = Writers(batch, "Written.")
     teams = ScriptedTeams(writers.make)
-    async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "write")
+    async with Crash(tmp_path, teams) as (crash, gateway):
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "write")
         await writers.door.reached.wait()
-        await until(client, thread, lambda event: isinstance(event, ToolFinished))
+        await until(gateway, thread, lambda event: isinstance(event, ToolFinished))
         crash.kill()
     writers.door.open()
-    async with opened(tmp_path, teams) as client:
-        events = await until(client, thread, ends)
+    async with opened(tmp_path, teams) as gateway:
+        events = await until(gateway, thread, ends)
     assert len(writers.memories) > 1
     assert writers.files == {"menu.md": 1}
     results = {event.tool: event.result for event in of(ToolFinished, events)}

@@ -48,11 +48,11 @@ def stored_bytes(folder) -> int:
 async def test_the_rows_of_a_turn_are_as_large_after_120_messages_as_after_20(tmp_path):
     shared = model(*[SAYING] * 65)
     grown = {}
-    async with opened(tmp_path, lambda: solo(shared)) as client:
-        thread = (await client.client.create_thread()).id
+    async with opened(tmp_path, lambda: solo(shared)) as gateway:
+        thread = (await gateway.client.create_thread()).id
         for number in range(1, 66):
             before = stored_bytes(tmp_path)
-            await turn(client, thread, SAYING)
+            await turn(gateway, thread, SAYING)
             grown[number] = stored_bytes(tmp_path) - before
     early, late = ([grown[number] for number in range(n, n + 5)] for n in (10, 60))
     assert sum(late) < 1.1 * sum(early)
@@ -83,13 +83,13 @@ def judged() -> Any:
 
 @pytest.mark.parametrize(("make", "parts"), [(once, 1), (judged, 2)], ids=["known", "judged"])
 async def test_a_turn_of_one_answer_is_two_commits_the_message_and_the_end(tmp_path, make, parts):
-    async with opened(tmp_path, make) as client:
-        store = client.store
+    async with opened(tmp_path, make) as gateway:
+        store = gateway.store
         assert isinstance(store, UnitStore)
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, SAYING)  # the first one also makes the thread and its team
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, SAYING)  # the first one also makes the thread and its team
         before, rows = await commits(store), checkpoints(tmp_path)
-        await turn(client, thread, SAYING)
+        await turn(gateway, thread, SAYING)
         assert await commits(store) - before == 2 + 1
         assert checkpoints(tmp_path) - rows == parts
 
@@ -106,15 +106,15 @@ async def test_a_message_is_stored_and_shown_while_the_next_agent_is_being_asked
         agents = [AssistantAgent("quick", DoNothing()), AssistantAgent("slow", Slow())]
         return RoundRobinGroupChat(agents, max_turns=2)
 
-    async with opened(tmp_path, make) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
-        seen = await until(client, thread, lambda event: isinstance(event, MessageFinished))
+    async with opened(tmp_path, make) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
+        seen = await until(gateway, thread, lambda event: isinstance(event, MessageFinished))
         assert seen[-1].agent == "quick"
         assert checkpoints(tmp_path) == 1
         await door.reached.wait()
         door.open()
-        await until(client, thread, ends, seen[-1].seq)
+        await until(gateway, thread, ends, seen[-1].seq)
 
 
 LOOP = (str(Path(asyncio.__file__).parent), selectors.__file__)
@@ -123,12 +123,12 @@ LOOP = (str(Path(asyncio.__file__).parent), selectors.__file__)
 
 @pytest.mark.sqlite
 async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
-    async with opened(tmp_path, once) as client:
-        thread = (await client.client.create_thread()).id
+    async with opened(tmp_path, once) as gateway:
+        thread = (await gateway.client.create_thread()).id
         counts: list[int] = []
         for _ in range(5):
             with Calls(*LOOP) as calls:
-                await turn(client, thread, SAYING)
+                await turn(gateway, thread, SAYING)
             counts.append(calls.count)
     # 905 with Python 3.11, on an idle and on a busy machine.
     assert 600 < min(counts[1:]) < 920
@@ -136,8 +136,8 @@ async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
 
 async def test_chunks_are_never_rows(tmp_path):
     text = "word " * 2000
-    async with opened(tmp_path, lambda: solo(text, model_client_stream=True)) as client:
-        thread = (await client.client.create_thread()).id
+    async with opened(tmp_path, lambda: solo(text, model_client_stream=True)) as gateway:
+        thread = (await gateway.client.create_thread()).id
         watching = asyncio.Event()
 
         def over(event: SessionEvent) -> bool:
@@ -146,13 +146,13 @@ async def test_chunks_are_never_rows(tmp_path):
             return ends(event)
 
         async with asyncio.TaskGroup() as group:
-            seen = group.create_task(until(client, thread, over))
-            await client.client.rename_thread(thread, "Watched")
+            seen = group.create_task(until(gateway, thread, over))
+            await gateway.client.rename_thread(thread, "Watched")
             await watching.wait()  # whoever comes later sees the text, not its pieces
-            before = (await client.client.thread(thread)).last_seq
-            await client.client.send(thread, "go")
+            before = (await gateway.client.thread(thread)).last_seq
+            await gateway.client.send(thread, "go")
         events = seen.result()
-        store = client.store
+        store = gateway.store
         assert isinstance(store, UnitStore)
         stored = await store.run(event_units.events, thread, after=before)
         assert store.commits < 20

@@ -176,10 +176,10 @@ def rules(action: str) -> dict[str, ToolRule]:
 
 async def run(folder: Path, team: Team, action: str) -> list[Any]:
     teams = ScriptedTeams(lambda: team, rules=rules(action))
-    async with opened(folder / "store", teams) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
-        return await until(client, thread, ends)
+    async with opened(folder / "store", teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
+        return await until(gateway, thread, ends)
 
 
 @pytest.mark.parametrize("way", [*WAYS, "python factory", "component file"])
@@ -225,10 +225,10 @@ async def test_a_tool_of_an_mcp_server_runs_only_where_it_is_allowed(tmp_path, w
     async def outcome(action: ToolAction, **attached: Any) -> str:
         adder = AssistantAgent("adder", model(calls("add", add='{"a": 1, "b": 2}')), **attached)
         teams = ScriptedTeams(lambda: group(adder), rules={"add": ToolRule(action=action)})
-        async with opened(tmp_path / action, teams) as client:
-            thread = (await client.client.create_thread()).id
-            await client.client.send(thread, "go")
-            return (await until(client, thread, ends))[-1].outcome
+        async with opened(tmp_path / action, teams) as gateway:
+            thread = (await gateway.client.create_thread()).id
+            await gateway.client.send(thread, "go")
+            return (await until(gateway, thread, ends))[-1].outcome
 
     async with AsyncExitStack() as stack:
         attached: dict[str, Any] = {}

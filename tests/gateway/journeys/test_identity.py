@@ -173,19 +173,19 @@ async def test_after_a_crash_and_a_park_the_model_is_told_of_the_half_text_once(
 
     thread = ""
     for number in crashes:
-        async with Crash(tmp_path, ScriptedTeams(make)) as (crash, client):
+        async with Crash(tmp_path, ScriptedTeams(make)) as (crash, gateway):
             if not thread:
-                thread = (await client.client.create_thread()).id
-                await client.client.send(thread, "first")
+                thread = (await gateway.client.create_thread()).id
+                await gateway.client.send(thread, "first")
             shown = await crash.store.run(rows.open_messages, thread)
             while len(heard.requests) <= number or not shown:
                 await asyncio.sleep(0.005)
                 shown = await crash.store.run(rows.open_messages, thread)
-    async with opened(tmp_path, make) as client:
-        await until(client, thread, ends)
+    async with opened(tmp_path, make) as gateway:
+        await until(gateway, thread, ends)
         for text in ("second", "third"):
-            await turn(client, thread, text)
-        events = await client.store.run(event_units.events, thread, limit=500)
+            await turn(gateway, thread, text)
+        events = await gateway.store.run(event_units.events, thread, limit=500)
     assert [each.broken for each in finished(events)] == [True, False, False]
     second, third = (str(each) for each in heard.requests[-2:])
     assert second.count(BROKE_OFF) == second.count(HALF.strip()) == 1

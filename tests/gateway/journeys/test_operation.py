@@ -70,13 +70,13 @@ class Moody(BaseChatAgent):
 
 async def test_what_failed_is_tried_again_on_demand_with_the_same_message(tmp_path):
     moody = Moody(1)
-    async with opened(tmp_path, lambda: RoundRobinGroupChat([moody], max_turns=1)) as client:
-        thread = (await client.client.create_thread()).id
-        assert (await turn(client, thread, "go"))[-1].outcome == "failed"
-        seq = (await client.client.thread(thread)).last_seq
-        receipt = await client.client.send(thread, "/retry")
-        events = await until(client, thread, ends, seq)
-        again = await client.client.send(thread, "/retry")
+    async with opened(tmp_path, lambda: RoundRobinGroupChat([moody], max_turns=1)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        assert (await turn(gateway, thread, "go"))[-1].outcome == "failed"
+        seq = (await gateway.client.thread(thread)).last_seq
+        receipt = await gateway.client.send(thread, "/retry")
+        events = await until(gateway, thread, ends, seq)
+        again = await gateway.client.send(thread, "/retry")
     assert (receipt.outcome, receipt.reply) == (
         "command",
         "Trying again from where it stopped.",
@@ -95,17 +95,17 @@ async def test_a_question_of_a_turn_that_failed_is_asked_anew_when_it_is_tried_a
         lambda: solo(shared, tools=[delete]),
         rules={"delete": ToolRule(action="ask")},
     )
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        first = of(InputRequested, await turn(client, thread, "go"))[0]
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        first = of(InputRequested, await turn(gateway, thread, "go"))[0]
     as_parked(tmp_path, thread)
-    async with opened(tmp_path, teams) as client:
-        seq = (await client.client.thread(thread)).last_seq
-        await client.client.send(thread, "/retry")
-        second = of(InputRequested, await until(client, thread, ends, seq))[0]
+    async with opened(tmp_path, teams) as gateway:
+        seq = (await gateway.client.thread(thread)).last_seq
+        await gateway.client.send(thread, "/retry")
+        second = of(InputRequested, await until(gateway, thread, ends, seq))[0]
         assert second.request != first.request
-        await client.client.send(thread, f"/approve {second.request}")
-        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done", seq)
+        await gateway.client.send(thread, f"/approve {second.request}")
+        events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done", seq)
     assert events
 
 
@@ -122,17 +122,17 @@ def as_parked(folder: Path, thread: str) -> None:
 
 @pytest.mark.sqlite
 async def test_a_running_gateway_is_backed_up_and_the_copy_opens_as_a_store(tmp_path):
-    async with opened(tmp_path / "store", lambda: solo("one", "two")) as client:
-        thread = (await client.client.create_thread(title="Kept")).id
-        await turn(client, thread, "first")
+    async with opened(tmp_path / "store", lambda: solo("one", "two")) as gateway:
+        thread = (await gateway.client.create_thread(title="Kept")).id
+        await turn(gateway, thread, "first")
         remote = await SocketClient.connect(tmp_path / "store")
         await remote.backup(tmp_path / "parley.db")
-        await turn(client, thread, "second")
+        await turn(gateway, thread, "second")
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["parley.db"]
     assert (tmp_path / "parley.db").stat().st_mode & 0o777 == 0o600
-    async with opened(tmp_path, lambda: solo("three")) as client:
-        assert (await client.client.thread(thread)).title == "Kept"
-        assert (await turn(client, thread, "third"))[-1].outcome == "done"
+    async with opened(tmp_path, lambda: solo("three")) as gateway:
+        assert (await gateway.client.thread(thread)).title == "Kept"
+        assert (await turn(gateway, thread, "third"))[-1].outcome == "done"
 
 
 @pytest.fixture
@@ -196,17 +196,17 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
     limits = Limits(retention=90 * DAY)
     teams = tattlers()
     log_to(tmp_path / "parley.log", "info")
-    async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as client:
-        thread = await a_thread_with_traces(client, tmp_path)
+    async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as gateway:
+        thread = await a_thread_with_traces(gateway, tmp_path)
         if not is_on_postgres():  # a copy from before a migration
             (tmp_path / "parley.v1.db").write_text(SECRET)
         match how:
             case "thread":
-                await client.client.delete_thread(thread)
+                await gateway.client.delete_thread(thread)
             case "person":
-                assert await client.client.delete_person(LOCAL_OPERATOR.id) == [thread]
+                assert await gateway.client.delete_person(LOCAL_OPERATOR.id) == [thread]
             case "command":
-                receipt = await client.client.send(thread, "/forget")
+                receipt = await gateway.client.send(thread, "/forget")
                 assert receipt.outcome == "command"
                 assert receipt.thread != thread
                 assert SECRET.encode() not in everything_in(tmp_path)
@@ -214,11 +214,11 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
                 pass  # a clock that jumps while it runs would not be believed
     if how == "age":
         now[0] = 1e11
-    async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as client:
-        client.health.compare_time("scripted", now[0])
-        await client._life.tidy()
+    async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as gateway:
+        gateway.health.compare_time("scripted", now[0])
+        await gateway._life.tidy()
         assert SECRET.encode() not in everything_in(tmp_path)
-        assert [each.id for each in await client.client.threads()] != [thread]
+        assert [each.id for each in await gateway.client.threads()] != [thread]
     assert SECRET.encode() not in everything_in(tmp_path)
     assert "nothing had happened" in (tmp_path / "parley.log").read_text() or how != "age"
 
@@ -322,26 +322,26 @@ async def test_what_is_deleted_of_a_platform_leaves_no_trace_of_its_person(tmp_p
 
 
 async def test_threads_that_are_used_or_wait_are_kept(tmp_path):
-    async with opened(tmp_path, lambda: solo("one")) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
-        assert (await client.store.run(deletion.expire, 0.0)).threads == ()
-        assert await client.client.threads()
+    async with opened(tmp_path, lambda: solo("one")) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
+        assert (await gateway.store.run(deletion.expire, 0.0)).threads == ()
+        assert await gateway.client.threads()
 
 
 async def test_work_folders_of_threads_that_are_gone_are_removed_at_the_start(tmp_path):
     (tmp_path / "work" / "gone").mkdir(parents=True)
-    async with opened(tmp_path, lambda: solo("one", tools=[tell])) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, lambda: solo("one", tools=[tell])) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
         [folder] = (tmp_path / "work").iterdir()
         assert folder.name == thread
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
 async def test_a_thread_whose_team_only_asks_models_has_no_work_folder(tmp_path):
-    async with opened(tmp_path, lambda: solo("one")) as client:
-        await turn(client, (await client.client.create_thread()).id, "go")
+    async with opened(tmp_path, lambda: solo("one")) as gateway:
+        await turn(gateway, (await gateway.client.create_thread()).id, "go")
         assert not (tmp_path / "work").exists()
 
 
@@ -368,15 +368,15 @@ async def test_a_person_may_forget_a_thread_of_their_own_and_none_that_others_wr
 
 async def test_idle_teams_are_let_go_and_loaded_again(tmp_path):
     teams = ScriptedTeams(lambda: solo(model("one", "two")))
-    async with opened(tmp_path, teams) as client:
-        sessions = client._sessions
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, teams) as gateway:
+        sessions = gateway._sessions
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
         while not sessions.live:
-            await until(client, thread, ends)
+            await until(gateway, thread, ends)
         sessions.evict(idle=3600)
         assert sessions.live == 1
         sessions.evict(idle=-1)
         assert sessions.live == 0
-        assert (await turn(client, thread, "on"))[-1].outcome == "done"
+        assert (await turn(gateway, thread, "on"))[-1].outcome == "done"
     assert teams.built == 2

@@ -84,12 +84,13 @@ def said_to(client) -> list[list[str]]:
     ]
 
 
-async def begun(client: Gateway, mode: str, work: Work, text: str = "a") -> str:
+async def begun(gateway: Gateway, mode: str, work: Work, text: str = "a") -> str:
     """A thread of this mode whose turn waits in the tool."""
-    thread = (await client.client.create_thread()).id
-    await client.client.send(thread, text)
+    thread = (await gateway.client.create_thread()).id
+    await gateway.client.send(thread, text)
     await work.door.reached.wait()
-    assert (await client.client.send(thread, f"/queue mode {mode}")).reply.startswith("From now on")
+    receipt = await gateway.client.send(thread, f"/queue mode {mode}")
+    assert receipt.reply.startswith("From now on")
     return thread
 
 

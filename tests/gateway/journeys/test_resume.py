@@ -103,12 +103,12 @@ async def crashed_in_a_batch(tmp_path, steps: Steps, **rules) -> tuple[str, Scri
     """A crash after `first` and `third` ended, before `second` did its work."""
     shared = model(calls("first", "second", "third"), "All done.")
     teams = ScriptedTeams(lambda: solo(shared, tools=steps.all), rules=rules)
-    async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
+    async with Crash(tmp_path, teams) as (crash, gateway):
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         for door in steps.doors.values():
             await door.reached.wait()
-        await until(client, thread, lambda event: isinstance(event, ToolFinished))
+        await until(gateway, thread, lambda event: isinstance(event, ToolFinished))
         crash.kill()
     for door in steps.doors.values():
         door.open()
@@ -158,9 +158,9 @@ async def crashed_beside_a_helper(tmp_path, steps: Steps, **rules) -> tuple[str,
         return solo(shared, tools=[AgentTool(helper), steps.second], messages=4)
 
     teams = ScriptedTeams(team, rules=rules)
-    async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
+    async with Crash(tmp_path, teams) as (crash, gateway):
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         for door in steps.doors.values():
             await door.reached.wait()
         crash.kill()
@@ -220,11 +220,11 @@ async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced
     old, before, new, grown = Door(), Door(), Door(), asyncio.Event()
     answers = model("The old half of an answer.", "A quite new answer.")
     teams = streaming(answers, {2: old}, {0: before, 2: new})
-    async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
+    async with Crash(tmp_path, teams) as (crash, gateway):
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await old.reached.wait()
-        shown = await until(client, thread, lambda event: isinstance(event, TextDelta))
+        shown = await until(gateway, thread, lambda event: isinstance(event, TextDelta))
         assert [row.text for row in await crash.store.run(rows.open_messages, thread)] == ["The "]
         crash.kill()
 
@@ -235,10 +235,10 @@ async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced
                 grown.set()
         return ends(event)
 
-    async with opened(tmp_path, teams) as client, asyncio.TaskGroup() as group:
-        watching = group.create_task(until(client, thread, watched))
+    async with opened(tmp_path, teams) as gateway, asyncio.TaskGroup() as group:
+        watching = group.create_task(until(gateway, thread, watched))
         await grown.wait()
-        late = await until(client, thread, lambda event: isinstance(event, TextDelta))
+        late = await until(gateway, thread, lambda event: isinstance(event, TextDelta))
         new.open()
     events = watching.result()
     message = shown[-1].message
@@ -248,8 +248,8 @@ async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced
     assert (first.message, first.text, first.replace) == (message, "The ", True)
     assert (second.message, second.text[:2], second.replace) == (message, "A ", True)
     assert (late[-1].message, late[-1].text, late[-1].replace) == (message, "A quite ", True)
-    async with opened(tmp_path, teams) as client:
-        assert of(TextDelta, await until(client, thread, ends)) == []
+    async with opened(tmp_path, teams) as gateway:
+        assert of(TextDelta, await until(gateway, thread, ends)) == []
 
 
 @pytest.mark.parametrize(
@@ -277,17 +277,17 @@ async def test_a_half_text_stands_until_its_turn_says_something_else(
     answers = model("The old half of an answer.", calls("add"), then)
     rules = {"add": ToolRule(action=action)}
     teams = streaming(answers, {2: halt}, {}, {}, tools=[add], rules=rules)
-    async with Crash(tmp_path, teams) as (crash, client):
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
+    async with Crash(tmp_path, teams) as (crash, gateway):
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await halt.reached.wait()
-        shown = await until(client, thread, lambda event: isinstance(event, TextDelta))
+        shown = await until(gateway, thread, lambda event: isinstance(event, TextDelta))
         crash.kill()
-    async with opened(tmp_path, teams) as client:
-        events = await until(client, thread, ends)
+    async with opened(tmp_path, teams) as gateway:
+        events = await until(gateway, thread, ends)
         for asked in of(InputRequested, events):
-            await client.client.answer(asked.request, Answer(kind="approve"))
-            events = await until(client, thread, done)
+            await gateway.client.answer(asked.request, Answer(kind="approve"))
+            events = await until(gateway, thread, done)
     finished = of(MessageFinished, events)
     assert [(event.text, event.broken) for event in finished] == said
     assert finished[0].message == shown[-1].message
@@ -297,13 +297,13 @@ async def test_a_half_text_stands_until_its_turn_says_something_else(
 async def test_a_crash_before_the_first_checkpoint_gives_the_team_the_message_again(tmp_path):
     door = Door()
     teams = streaming(model("half of", "Hello again."), {2: door})
-    async with Crash(tmp_path, teams) as (_, client):
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
+    async with Crash(tmp_path, teams) as (_, gateway):
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await door.reached.wait()
-    async with opened(tmp_path, teams) as client:
-        events = await until(client, thread, ends)
-        went_on = await turn(client, thread, "and on")
+    async with opened(tmp_path, teams) as gateway:
+        events = await until(gateway, thread, ends)
+        went_on = await turn(gateway, thread, "and on")
     assert events[-1].outcome == "done"
     assert [message.text for event in of(TurnStarted, events) for message in event.messages] == [
         "go"
@@ -318,21 +318,21 @@ async def test_waiting_messages_survive_a_crash_in_their_order(tmp_path):
         lambda: solo(shared, tools=steps.all),
         rule_of_others=ToolRule(action="allow", idempotent=True, output="trusted"),
     )
-    async with Crash(tmp_path, teams) as (_, client):
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "a")
+    async with Crash(tmp_path, teams) as (_, gateway):
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "a")
         await steps.doors["second"].reached.wait()
         for text in "bc":
-            await client.client.send(thread, text)
+            await gateway.client.send(thread, text)
     steps.doors["second"].open()
-    async with opened(tmp_path, teams) as client:
+    async with opened(tmp_path, teams) as gateway:
         seen = []
 
         def third_end(event):
             seen.append(event)
             return len(of(TurnFinished, seen)) == 3
 
-        events = await until(client, thread, third_end)
+        events = await until(gateway, thread, third_end)
     told = [m.text for event in of(TurnStarted, events) for m in event.messages]
     assert told == ["a", "b", "c"]
     assert [event.text for event in of(MessageFinished, events)] == ["one", "two", "three"]
@@ -354,16 +354,16 @@ async def test_a_turn_that_keeps_crashing_is_parked_and_the_next_message_goes_on
     )
     thread = ""
     for door in doors:
-        async with Crash(tmp_path, teams) as (_, client):
+        async with Crash(tmp_path, teams) as (_, gateway):
             if not thread:
-                thread = (await client.client.create_thread()).id
-                await client.client.send(thread, "go")
+                thread = (await gateway.client.create_thread()).id
+                await gateway.client.send(thread, "go")
             await door.reached.wait()
-    async with opened(tmp_path, teams) as client:
-        parked = await until(client, thread, ends)
-        assert (await client.client.thread(thread)).state == "parked"
-        went_on = await turn(client, thread, "try something else")
-        assert (await client.client.thread(thread)).state == "idle"
+    async with opened(tmp_path, teams) as gateway:
+        parked = await until(gateway, thread, ends)
+        assert (await gateway.client.thread(thread)).state == "parked"
+        went_on = await turn(gateway, thread, "try something else")
+        assert (await gateway.client.thread(thread)).state == "idle"
     assert parked[-1].outcome == "interrupted"
     assert [notice.text for notice in of(Notice, parked)] == [
         RECOVERY.interrupted
@@ -382,13 +382,13 @@ async def test_a_shutdown_lets_the_turn_reach_a_safe_point_and_the_next_start_go
         return "ok"
 
     teams = ScriptedTeams(lambda: solo(shared, tools=[wait]))
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await door.reached.wait()
         asyncio.get_running_loop().call_later(0.05, door.open)
-    async with opened(tmp_path, teams) as client:
-        events = await until(client, thread, ends)
+    async with opened(tmp_path, teams) as gateway:
+        events = await until(gateway, thread, ends)
     assert done == ["waited"]
     assert of(Notice, events) == []
     assert [event.resumed for event in of(TurnStarted, events)] == [False, True]
@@ -411,13 +411,13 @@ async def test_a_turn_that_reaches_no_safe_point_in_time_is_cut_short_and_not_co
     thread = ""
     for _ in range(MAX_RESUMES + 2):
         reached.clear()
-        async with opened(tmp_path, teams, limits=AT_ONCE) as client:
+        async with opened(tmp_path, teams, limits=AT_ONCE) as gateway:
             if not thread:
-                thread = (await client.client.create_thread()).id
-                await client.client.send(thread, "go")
+                thread = (await gateway.client.create_thread()).id
+                await gateway.client.send(thread, "go")
             await reached.wait()
-    async with opened(tmp_path, teams) as client:
-        events = await until(client, thread, ends)
+    async with opened(tmp_path, teams) as gateway:
+        events = await until(gateway, thread, ends)
     assert events[-1].outcome == "done"
     assert of(Notice, events) == []
 

@@ -8,20 +8,21 @@ from tests.gateway.scripted import Door, ScriptedTeams, calls, opened, solo, tur
 
 
 async def test_what_was_said_is_found_at_once_and_leaves_nothing_once_deleted(tmp_path):
-    async with opened(tmp_path, lambda: solo("In the Drawer-Canary.")) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "Where is the contract?")
+    async with opened(tmp_path, lambda: solo("In the Drawer-Canary.")) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "Where is the contract?")
         for indexed in (False, True):
             for words in ("contract", "CANARY", "where drawer", "anar"):
-                assert [found.id for found in await client.client.threads(search=words)] == [thread]
-            assert indexed != await client.store.run(search_index.unindexed)
-            await client._life.index()
-        store = client.store
+                found = await gateway.client.threads(search=words)
+                assert [each.id for each in found] == [thread]
+            assert indexed != await gateway.store.run(search_index.unindexed)
+            await gateway._life.index()
+        store = gateway.store
         assert isinstance(store, UnitStore)
         await store.clear([])
         assert b"drawer-canary" in everything_in(tmp_path)
-        await client.client.delete_thread(thread)
-        assert await client.client.threads(search="canary") == []
+        await gateway.client.delete_thread(thread)
+        assert await gateway.client.threads(search="canary") == []
         assert b"drawer-canary" not in everything_in(tmp_path)
 
 
@@ -33,30 +34,30 @@ async def test_a_waiting_message_is_found_until_it_is_withdrawn(tmp_path):
         return "ok"
 
     teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "begin")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "begin")
         await door.reached.wait()
-        waiting = await client.client.send(thread, "and a canary")
-        await client._life.index()
-        assert [found.id for found in await client.client.threads(search="canary")] == [thread]
-        await client.client.withdraw(thread, waiting.inbox)
-        assert await client.client.threads(search="canary") == []
-        assert [found.id for found in await client.client.threads(search="begin")] == [thread]
-        await client._life.index()
-        assert await client.client.threads(search="canary") == []
-        assert [found.id for found in await client.client.threads(search="begin")] == [thread]
+        waiting = await gateway.client.send(thread, "and a canary")
+        await gateway._life.index()
+        assert [found.id for found in await gateway.client.threads(search="canary")] == [thread]
+        await gateway.client.withdraw(thread, waiting.inbox)
+        assert await gateway.client.threads(search="canary") == []
+        assert [found.id for found in await gateway.client.threads(search="begin")] == [thread]
+        await gateway._life.index()
+        assert await gateway.client.threads(search="canary") == []
+        assert [found.id for found in await gateway.client.threads(search="begin")] == [thread]
         door.open()
 
 
 async def test_a_whole_text_can_be_searched_for(tmp_path):
     text = " ".join(f"word{number}" for number in range(3000))
-    async with opened(tmp_path, lambda: solo("yes")) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, text)
+    async with opened(tmp_path, lambda: solo("yes")) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, text)
         for indexed in (False, True):
             if indexed:
-                await client._life.index()
-            assert [found.id for found in await client.client.threads(search=text)] == [thread]
-            assert await client.client.threads(search=f"{text} other") == []
-            assert await client.client.threads(search=f"other {text}") == []
+                await gateway._life.index()
+            assert [found.id for found in await gateway.client.threads(search=text)] == [thread]
+            assert await gateway.client.threads(search=f"{text} other") == []
+            assert await gateway.client.threads(search=f"other {text}") == []

@@ -65,10 +65,10 @@ def delete() -> str:
     return "deleted"
 
 
-async def stop(client, thread: str) -> list:
-    after = (await client.client.thread(thread)).last_seq
-    await client.client.send(thread, "/stop")
-    return await until(client, thread, ends, after)
+async def stop(gateway, thread: str) -> list:
+    after = (await gateway.client.thread(thread)).last_seq
+    await gateway.client.send(thread, "/stop")
+    return await until(gateway, thread, ends, after)
 
 
 def said(events) -> list[tuple[str, str]]:
@@ -79,16 +79,16 @@ def said(events) -> list[tuple[str, str]]:
 async def test_whoever_had_the_work_when_a_swarm_was_stopped_goes_on_with_it(tmp_path, restart):
     expert = Held("About both.")
     teams = desk_and_expert(model(calls("transfer_to_expert")), expert)
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "one")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "one")
         await expert.door.reached.wait()
-        events = await stop(client, thread)
+        events = await stop(gateway, thread)
         if not restart:
-            events = await turn(client, thread, "two")
+            events = await turn(gateway, thread, "two")
     if restart:
-        async with opened(tmp_path, teams) as client:
-            events = await turn(client, thread, "two")
+        async with opened(tmp_path, teams) as gateway:
+            events = await turn(gateway, thread, "two")
     assert said(events) == [("expert", "About both.")]
     heard = [message.content for message in expert.create_calls[-1]["messages"]]
     assert [text for text in ("one", "two") if text in heard] == ["one", "two"]
@@ -102,11 +102,13 @@ async def test_a_tool_that_is_stopped_says_so_with_its_time(tmp_path):
         await door.pass_through()
         return "never"
 
-    async with opened(tmp_path, ScriptedTeams(lambda: solo(calls("wait"), tools=[wait]))) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
+    async with opened(
+        tmp_path, ScriptedTeams(lambda: solo(calls("wait"), tools=[wait]))
+    ) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
         await door.reached.wait()
-        events = await stop(client, thread)
+        events = await stop(gateway, thread)
     [ended] = [item for item in news_of(events) if isinstance(item, ToolItem)]
     assert ended.state == "stopped"
     assert ended.ending == f"stopped after {ended.duration:.3g} s"
@@ -116,19 +118,19 @@ async def test_a_tool_that_is_stopped_says_so_with_its_time(tmp_path):
 async def test_what_is_stopped_while_an_approval_is_open_is_over(tmp_path, restart):
     expert = model(calls("delete"), "Then not.")
     teams = desk_and_expert(model(calls("transfer_to_expert")), expert, [delete])
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        [_] = of(InputRequested, await turn(client, thread, "one"))
-        events = await stop(client, thread)
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        [_] = of(InputRequested, await turn(gateway, thread, "one"))
+        events = await stop(gateway, thread)
         assert [event.result for event in of(ToolFinished, events)] == ["Not run."]
         assert [item.ending for item in news_of(events) if isinstance(item, ToolItem)] == [
             "stopped"
         ]
         if not restart:
-            events = await turn(client, thread, "two")
+            events = await turn(gateway, thread, "two")
     if restart:
-        async with opened(tmp_path, teams) as client:
-            events = await turn(client, thread, "two")
+        async with opened(tmp_path, teams) as gateway:
+            events = await turn(gateway, thread, "two")
     assert said(events) == [("expert", "Then not.")]
 
 

@@ -90,9 +90,9 @@ def notices(events) -> list[str]:
 
 @pytest.mark.parametrize("make", [in_turn, selected, swarm, nested])
 async def test_who_is_addressed_speaks_first(tmp_path, make):
-    async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.client.create_thread()).id
-        events = await turn(client, thread, "@Bob what do you think?")
+    async with opened(tmp_path, teams_of(make)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await turn(gateway, thread, "@Bob what do you think?")
     assert speakers(events) == ["bob"]
     assert notices(events) == []
 
@@ -103,19 +103,19 @@ async def test_who_is_addressed_speaks_first(tmp_path, make):
 async def test_a_team_that_can_let_nobody_be_called_says_so_and_has_the_message(
     tmp_path, make, chooser
 ):
-    async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.client.create_thread()).id
-        events = await turn(client, thread, "@bob what do you think?")
+    async with opened(tmp_path, teams_of(make)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await turn(gateway, thread, "@bob what do you think?")
     assert NOT_FIRST.format(name="bob", chooser=chooser) in notices(events)
     if make is graph:
         assert speakers(events) == ["ann"]
 
 
 async def test_a_name_alone_is_refused_with_a_sentence_and_an_unknown_name_is_text(tmp_path):
-    async with opened(tmp_path, teams_of(in_turn)) as client:
-        thread = (await client.client.create_thread()).id
-        assert (await client.client.send(thread, "@cleo ")).reply == NO_TASK.format(name="cleo")
-        assert speakers(await turn(client, thread, "@dora hello")) == ["ann"]
+    async with opened(tmp_path, teams_of(in_turn)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        assert (await gateway.client.send(thread, "@cleo ")).reply == NO_TASK.format(name="cleo")
+        assert speakers(await turn(gateway, thread, "@dora hello")) == ["ann"]
 
 
 async def test_the_agents_read_the_name_too_and_in_company_who_wrote_it(tmp_path):
@@ -152,27 +152,27 @@ async def test_it_is_said_that_a_message_that_joins_a_turn_calls_nobody_first(tm
             talkers(ann=held), termination_condition=MaxMessageTermination(4)
         )
 
-    async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "/queue mode steer")
-        after = (await client.client.thread(thread)).last_seq
-        await client.client.send(thread, "hello")
+    async with opened(tmp_path, teams_of(make)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "/queue mode steer")
+        after = (await gateway.client.thread(thread)).last_seq
+        await gateway.client.send(thread, "hello")
         await door.reached.wait()
-        await client.client.send(thread, "@cleo you too")
+        await gateway.client.send(thread, "@cleo you too")
         door.open()
-        events = await until(client, thread, ends, after)
+        events = await until(gateway, thread, ends, after)
     assert JOINS.format(name="cleo") in notices(events)
     assert speakers(events)[:2] == ["ann", "bob"]
 
 
 async def test_of_messages_for_one_turn_the_first_that_names_somebody_counts(tmp_path):
-    async with opened(tmp_path, teams_of(in_turn), limits=Limits(collect=0.2)) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "/queue mode collect")
-        after = (await client.client.thread(thread)).last_seq
+    async with opened(tmp_path, teams_of(in_turn), limits=Limits(collect=0.2)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "/queue mode collect")
+        after = (await gateway.client.thread(thread)).last_seq
         for text in ("hello", "@cleo go", "@bob you too"):
-            await client.client.send(thread, text)
-        events = await until(client, thread, ends, after)
+            await gateway.client.send(thread, text)
+        events = await until(gateway, thread, ends, after)
     assert speakers(events) == ["cleo"]
 
 
@@ -181,12 +181,12 @@ async def test_an_answer_that_begins_with_a_name_stays_an_answer(tmp_path):
         agents = [UserProxyAgent("ann"), *talkers()[1:]]
         return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(3))
 
-    async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.client.create_thread()).id
-        [_] = of(InputRequested, await turn(client, thread, "hello"))
-        after = (await client.client.thread(thread)).last_seq
-        await client.client.send(thread, "@cleo")
-        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done", after)
+    async with opened(tmp_path, teams_of(make)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        [_] = of(InputRequested, await turn(gateway, thread, "hello"))
+        after = (await gateway.client.thread(thread)).last_seq
+        await gateway.client.send(thread, "@cleo")
+        events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done", after)
     assert [event.outcome for event in of(InputResolved, events)] == ["@cleo"]
     assert speakers(events)[-1] == "bob"
 
@@ -202,10 +202,10 @@ async def test_who_is_addressed_takes_over_from_a_hand_off_to_the_user(tmp_path)
         ends_at = HandoffTermination("user") | MaxMessageTermination(5)
         return Swarm(agents, termination_condition=ends_at)
 
-    async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "hello")
-        assert speakers(await turn(client, thread, "@cleo go"))[0] == "cleo"
+    async with opened(tmp_path, teams_of(make)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "hello")
+        assert speakers(await turn(gateway, thread, "@cleo go"))[0] == "cleo"
 
 
 async def test_a_failed_agents_unfinished_work_does_not_come_first(tmp_path):
@@ -213,11 +213,11 @@ async def test_a_failed_agents_unfinished_work_does_not_come_first(tmp_path):
         lines = talkers(ann=ValueError("no"))
         return RoundRobinGroupChat(lines, termination_condition=MaxMessageTermination(2))
 
-    async with opened(tmp_path, teams_of(make)) as client:
-        thread = (await client.client.create_thread()).id
-        [failed] = of(TurnFinished, await turn(client, thread, "hello"))
+    async with opened(tmp_path, teams_of(make)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        [failed] = of(TurnFinished, await turn(gateway, thread, "hello"))
         assert failed.outcome == "failed"
-        assert speakers(await turn(client, thread, "@bob you then")) == ["bob"]
+        assert speakers(await turn(gateway, thread, "@bob you then")) == ["bob"]
 
 
 @pytest.mark.parametrize("kind", ["round robin", "selector"])
@@ -237,10 +237,10 @@ async def test_it_holds_in_the_next_process_too(tmp_path, kind):
             return SelectorGroupChat(lines, model("ann"), termination_condition=end)
         return RoundRobinGroupChat(lines, termination_condition=end)
 
-    async with opened(tmp_path, teams_of(make), limits=Limits(shutdown=0.0)) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "@bob go")
+    async with opened(tmp_path, teams_of(make), limits=Limits(shutdown=0.0)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "@bob go")
         await door.reached.wait()
-    async with opened(tmp_path, teams_of(make)) as client:
-        events = await until(client, thread, ends)
+    async with opened(tmp_path, teams_of(make)) as gateway:
+        events = await until(gateway, thread, ends)
     assert speakers(events) == ["bob"]

@@ -76,10 +76,10 @@ def deleting(tools: Tools, *answers, **rules: ToolRule) -> ScriptedTeams:
     )
 
 
-async def asked(client: Gateway, text: str = "go") -> tuple[str, InputRequested]:
-    thread = (await client.client.create_thread()).id
-    await client.client.send(thread, text)
-    events = await until(client, thread, waits)
+async def asked(gateway: Gateway, text: str = "go") -> tuple[str, InputRequested]:
+    thread = (await gateway.client.create_thread()).id
+    await gateway.client.send(thread, text)
+    events = await until(gateway, thread, waits)
     return thread, of(InputRequested, events)[-1]
 
 
@@ -88,8 +88,8 @@ async def test_nobody_is_asked_to_approve_what_no_tool_could_take(tmp_path, argu
     tools = Tools()
     shared = model(calls("delete", delete=arguments), "I could not.")
     teams = ScriptedTeams(lambda: solo(shared, tools=[tools.delete]), rules={"delete": ASK})
-    async with opened(tmp_path, teams) as client:
-        events = await turn(client, (await client.client.create_thread()).id, "go")
+    async with opened(tmp_path, teams) as gateway:
+        events = await turn(gateway, (await gateway.client.create_thread()).id, "go")
     assert not of(InputRequested, events)
     [finished] = of(ToolFinished, events)
     assert finished.failed
@@ -100,8 +100,8 @@ async def test_nobody_is_asked_to_approve_what_no_tool_could_take(tmp_path, argu
 async def test_nobody_is_asked_to_approve_a_tool_that_is_not_there(tmp_path):
     shared = model(calls("destroy"), "There is no such thing.")
     teams = ScriptedTeams(lambda: solo(shared, tools=[Tools().read]), rule_of_others=ASK)
-    async with opened(tmp_path, teams) as client:
-        events = await turn(client, (await client.client.create_thread()).id, "go")
+    async with opened(tmp_path, teams) as gateway:
+        events = await turn(gateway, (await gateway.client.create_thread()).id, "go")
     assert not of(InputRequested, events)
     [finished] = of(ToolFinished, events)
     assert finished.failed
@@ -110,12 +110,12 @@ async def test_nobody_is_asked_to_approve_a_tool_that_is_not_there(tmp_path):
 
 async def test_a_tool_runs_only_once_it_is_approved(tmp_path):
     tools = Tools()
-    async with opened(tmp_path, deleting(tools, "It is gone.")) as client:
-        thread, request = await asked(client)
+    async with opened(tmp_path, deleting(tools, "It is gone.")) as gateway:
+        thread, request = await asked(gateway)
         assert tools.done == []
-        assert (await client.client.thread(thread)).state == "waiting"
-        assert await client.client.answer(request.request, APPROVE) is None
-        events = await until(client, thread, lambda e: ends(e) and not waits(e))
+        assert (await gateway.client.thread(thread)).state == "waiting"
+        assert await gateway.client.answer(request.request, APPROVE) is None
+        events = await until(gateway, thread, lambda e: ends(e) and not waits(e))
     assert tools.done == ["delete a"]
     assert (request.request_kind, request.tool) == ("approval", "delete")
     assert json.loads(request.arguments) == {"name": "a"}
@@ -130,10 +130,10 @@ async def test_a_tool_runs_only_once_it_is_approved(tmp_path):
 
 async def test_a_denied_tool_does_not_run_and_the_model_is_told_why(tmp_path):
     tools = Tools()
-    async with opened(tmp_path, deleting(tools, "Then not.")) as client:
-        thread, request = await asked(client)
-        await client.client.answer(request.request, Answer(kind="deny", text="too risky"))
-        events = await until(client, thread, lambda e: ends(e) and not waits(e))
+    async with opened(tmp_path, deleting(tools, "Then not.")) as gateway:
+        thread, request = await asked(gateway)
+        await gateway.client.answer(request.request, Answer(kind="deny", text="too risky"))
+        events = await until(gateway, thread, lambda e: ends(e) and not waits(e))
     assert tools.done == []
     [finished] = of(ToolFinished, events)
     assert finished.failed
@@ -145,13 +145,13 @@ async def test_a_denied_tool_does_not_run_and_the_model_is_told_why(tmp_path):
 async def test_always_holds_for_this_tool_in_this_thread_and_for_nothing_else(tmp_path):
     tools = Tools()
     more = [calls("delete", delete=json.dumps({"name": "b"})), calls("read"), calls("delete")]
-    async with opened(tmp_path, deleting(tools, *more, read=ASK)) as client:
-        thread, request = await asked(client)
-        await client.client.answer(request.request, Answer(kind="approve_always"))
+    async with opened(tmp_path, deleting(tools, *more, read=ASK)) as gateway:
+        thread, request = await asked(gateway)
+        await gateway.client.answer(request.request, Answer(kind="approve_always"))
         events = await until(
-            client, thread, waits, after=(await client.client.thread(thread)).last_seq
+            gateway, thread, waits, after=(await gateway.client.thread(thread)).last_seq
         )
-        _, elsewhere = await asked(client)
+        _, elsewhere = await asked(gateway)
     assert tools.done == ["delete a", "delete b"]
     assert of(InputRequested, events)[-1].tool == "read"
     assert elsewhere.tool == "delete"
@@ -160,8 +160,8 @@ async def test_always_holds_for_this_tool_in_this_thread_and_for_nothing_else(tm
 async def test_a_forbidden_tool_is_refused_with_the_policys_reason(tmp_path):
     tools = Tools()
     deny = ToolRule(action="deny", reason="nothing is deleted here")
-    async with opened(tmp_path, deleting(tools, "ok", delete=deny)) as client:
-        events = await turn(client, (await client.client.create_thread()).id, "go")
+    async with opened(tmp_path, deleting(tools, "ok", delete=deny)) as gateway:
+        events = await turn(gateway, (await gateway.client.create_thread()).id, "go")
     assert tools.done == []
     assert "nothing is deleted here" in of(ToolFinished, events)[0].result
 
@@ -172,20 +172,20 @@ async def test_all_approvals_of_a_batch_are_asked_before_any_call_of_it_starts(t
     team = ScriptedTeams(
         lambda: solo(batch, "done", tools=[tools.delete, tools.read]), rules={"delete": ASK}
     )
-    async with opened(tmp_path, team) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
-        events = await until(client, thread, waits)
+    async with opened(tmp_path, team) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
+        events = await until(gateway, thread, waits)
         requests = of(InputRequested, events)
         first_end = kinds(events).index("tool_finished")
         assert len(requests) == 2
         assert max(n for n, event in enumerate(events) if event in requests) < first_end
         assert tools.done == ["read"]
-        await client.client.answer(requests[0].request, APPROVE)
-        assert (await client.client.thread(thread)).state == "waiting"
+        await gateway.client.answer(requests[0].request, APPROVE)
+        assert (await gateway.client.thread(thread)).state == "waiting"
         assert tools.done == ["read"]
-        await client.client.answer(requests[1].request, APPROVE)
-        after = await until(client, thread, lambda e: ends(e) and not waits(e))
+        await gateway.client.answer(requests[1].request, APPROVE)
+        after = await until(gateway, thread, lambda e: ends(e) and not waits(e))
     assert tools.done == ["read", "delete ", "delete "]
     assert len({event.call for event in of(ToolStarted, after)}) == 3
     assert len(of(ToolStarted, after)) == len(of(ToolFinished, after)) == 3
@@ -193,13 +193,13 @@ async def test_all_approvals_of_a_batch_are_asked_before_any_call_of_it_starts(t
 
 async def test_a_request_is_answered_exactly_once_under_races(tmp_path):
     tools = Tools()
-    async with opened(tmp_path, deleting(tools, "done")) as client:
-        thread, request = await asked(client)
+    async with opened(tmp_path, deleting(tools, "done")) as gateway:
+        thread, request = await asked(gateway)
         answers = [APPROVE, Answer(kind="deny"), Answer(kind="approve_always")] * 5
         said = await asyncio.gather(
-            *(client.client.answer(request.request, answer) for answer in answers)
+            *(gateway.client.answer(request.request, answer) for answer in answers)
         )
-        events = await until(client, thread, lambda e: ends(e) and not waits(e))
+        events = await until(gateway, thread, lambda e: ends(e) and not waits(e))
     # They come at once, so any of them may be the first.
     [first] = [answer for answer, why in zip(answers, said, strict=True) if why is None]
     [resolved] = of(InputResolved, events)
@@ -210,13 +210,13 @@ async def test_a_request_is_answered_exactly_once_under_races(tmp_path):
 async def test_requests_survive_a_restart_and_are_answered_after_it(tmp_path):
     tools = Tools()
     team = deleting(tools, "done")
-    async with opened(tmp_path, team) as client:
-        thread, request = await asked(client)
-    async with opened(tmp_path, team) as client:
-        shown = of(InputRequested, await until(client, thread, waits))
+    async with opened(tmp_path, team) as gateway:
+        thread, request = await asked(gateway)
+    async with opened(tmp_path, team) as gateway:
+        shown = of(InputRequested, await until(gateway, thread, waits))
         assert [event.request for event in shown] == [request.request]
-        await client.client.answer(request.request, APPROVE)
-        events = await until(client, thread, lambda e: ends(e) and not waits(e))
+        await gateway.client.answer(request.request, APPROVE)
+        events = await until(gateway, thread, lambda e: ends(e) and not waits(e))
     assert tools.done == ["delete a"]
     assert of(MessageFinished, events)[-1].text == "done"
     assert of(Notice, events) == []
@@ -232,10 +232,10 @@ async def test_requests_survive_a_restart_and_are_answered_after_it(tmp_path):
 )
 async def test_an_approval_can_be_typed(tmp_path, text, outcome, done):
     tools = Tools()
-    async with opened(tmp_path, deleting(tools, "done")) as client:
-        thread, request = await asked(client)
-        receipt = await client.client.send(thread, text.format(id=request.request))
-        events = await until(client, thread, lambda e: ends(e) and not waits(e))
+    async with opened(tmp_path, deleting(tools, "done")) as gateway:
+        thread, request = await asked(gateway)
+        receipt = await gateway.client.send(thread, text.format(id=request.request))
+        events = await until(gateway, thread, lambda e: ends(e) and not waits(e))
     assert receipt.outcome == "answer"
     assert of(InputResolved, events)[0].outcome == outcome
     assert tools.done == done
@@ -243,31 +243,31 @@ async def test_an_approval_can_be_typed(tmp_path, text, outcome, done):
 
 async def test_other_text_waits_behind_an_approval_and_says_so(tmp_path):
     tools = Tools()
-    async with opened(tmp_path, deleting(tools, "done", "And hello to you.")) as client:
-        thread, request = await asked(client)
-        receipt = await client.client.send(thread, "yes, please")
+    async with opened(tmp_path, deleting(tools, "done", "And hello to you.")) as gateway:
+        thread, request = await asked(gateway)
+        receipt = await gateway.client.send(thread, "yes, please")
         assert receipt.outcome == "queued"
-        events = await until(client, thread, lambda e: isinstance(e, Notice))
+        events = await until(gateway, thread, lambda e: isinstance(e, Notice))
         assert events[-1].text == WAITS_FOR_APPROVAL
         assert tools.done == []
-        await client.client.answer(request.request, APPROVE)
+        await gateway.client.answer(request.request, APPROVE)
         events = await until(
-            client, thread, lambda e: e.kind == "message_finished" and "hello" in e.text
+            gateway, thread, lambda e: e.kind == "message_finished" and "hello" in e.text
         )
     assert tools.done == ["delete a"]
 
 
 async def test_stopping_a_waiting_turn_closes_its_request_and_frees_the_thread(tmp_path):
     tools = Tools()
-    async with opened(tmp_path, deleting(tools, "Something else.")) as client:
-        thread, request = await asked(client)
-        assert await client.client.stop(thread)
-        events = await until(client, thread, lambda e: ends(e) and not waits(e))
+    async with opened(tmp_path, deleting(tools, "Something else.")) as gateway:
+        thread, request = await asked(gateway)
+        assert await gateway.client.stop(thread)
+        events = await until(gateway, thread, lambda e: ends(e) and not waits(e))
         assert events[-1].outcome == "stopped"
         assert of(InputResolved, events)[0].outcome == "closed: stopped"
-        late = await client.client.answer(request.request, APPROVE)
+        late = await gateway.client.answer(request.request, APPROVE)
         assert late == "This is already settled: closed: stopped."
-        went_on = await turn(client, thread, "something else")
+        went_on = await turn(gateway, thread, "something else")
     assert tools.done == []
     assert of(MessageFinished, went_on)[-1].text == "Something else."
 
@@ -280,11 +280,11 @@ def talking() -> RoundRobinGroupChat:
 
 
 async def test_a_free_text_question_is_answered_by_the_next_message(tmp_path):
-    async with opened(tmp_path, talking) as client:
-        thread, request = await asked(client)
+    async with opened(tmp_path, talking) as gateway:
+        thread, request = await asked(gateway)
         assert (request.request_kind, request.agent) == ("text", "person")
-        receipt = await client.client.send(thread, "Berlin")
-        events = await until(client, thread, lambda e: ends(e) and not waits(e))
+        receipt = await gateway.client.send(thread, "Berlin")
+        events = await until(gateway, thread, lambda e: ends(e) and not waits(e))
     assert receipt.outcome == "answer"
     assert of(InputResolved, events)[0].outcome == "Berlin"
     assert [event.text for event in of(MessageFinished, events)] == [
@@ -298,11 +298,11 @@ async def test_a_tool_that_asks_gets_the_answer_as_its_result(tmp_path):
     team = ScriptedTeams(
         lambda: solo(calls("ask_human", ask_human=question), "Size M then.", tools=[ask_human])
     )
-    async with opened(tmp_path, team) as client:
-        thread, request = await asked(client)
+    async with opened(tmp_path, team) as gateway:
+        thread, request = await asked(gateway)
         assert (request.request_kind, request.options) == ("choice", ("S", "M"))
-        await client.client.send(thread, "2")
-        events = await until(client, thread, lambda e: ends(e) and not waits(e))
+        await gateway.client.send(thread, "2")
+        events = await until(gateway, thread, lambda e: ends(e) and not waits(e))
     assert [event.result for event in of(ToolFinished, events)] == ["M"]
     assert len(of(ToolStarted, events)) == 1
     assert of(MessageFinished, events)[-1].text == "Size M then."
@@ -314,14 +314,14 @@ async def test_an_approved_tool_that_asks_is_approved_once_and_answered_once(tmp
         lambda: solo(calls("ask_human", ask_human=question), "ok", tools=[ask_human]),
         rule_of_others=ASK,
     )
-    async with opened(tmp_path, team) as client:
-        thread, request = await asked(client)
-        await client.client.answer(request.request, APPROVE)
-        seq = (await client.client.thread(thread)).last_seq
-        events = await until(client, thread, waits, after=seq)
+    async with opened(tmp_path, team) as gateway:
+        thread, request = await asked(gateway)
+        await gateway.client.answer(request.request, APPROVE)
+        seq = (await gateway.client.thread(thread)).last_seq
+        events = await until(gateway, thread, waits, after=seq)
         assert of(InputRequested, events)[0].prompt == "Which size?"
-        await client.client.send(thread, "M")
-        events = await until(client, thread, lambda e: ends(e) and not waits(e))
+        await gateway.client.send(thread, "M")
+        events = await until(gateway, thread, lambda e: ends(e) and not waits(e))
     assert len(of(InputRequested, events)) == 2
     assert [event.result for event in of(ToolFinished, events)] == ["M"]
 
@@ -346,10 +346,10 @@ async def test_a_swarm_that_handed_off_to_the_user_gets_the_next_message_as_a_ha
         return built[-1]
 
     teams.make = make
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        first = await turn(client, thread, "I want a refund")
-        second = await turn(client, thread, "Order 7")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        first = await turn(gateway, thread, "I want a refund")
+        second = await turn(gateway, thread, "Order 7")
         state = await built[0].save_state()
     [handed] = of(WorkHandedOff, first)
     assert (handed.agent, handed.target) == ("desk", "user")

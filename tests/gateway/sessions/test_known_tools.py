@@ -47,40 +47,40 @@ async def asked(client, thread: str, text: str = "go") -> InputRequested:
     return request
 
 
-async def answered(client, request: InputRequested, answer: Answer) -> list:
-    assert await client.client.answer(request.request, answer) is None
-    return await until(client, request.thread, ends, after=request.seq + 1)
+async def answered(gateway, request: InputRequested, answer: Answer) -> list:
+    assert await gateway.client.answer(request.request, answer) is None
+    return await until(gateway, request.thread, ends, after=request.seq + 1)
 
 
 async def test_an_allowed_tool_is_asked_for_once_it_is_another(tmp_path):
     shop = Shop()
-    async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
         assert len(shop.called) == 1
         shop.change()
-        request = await asked(client, thread)
+        request = await asked(gateway, thread)
         assert (len(shop.called), request.changed, request.always) == (1, True, False)
         assert [kind for kind, _ in request.grants] == ["approve_new"]
         assert request.diff is not None
         assert "-The price of an item." in request.diff.lines
         assert '+    "amount": {' in request.diff.lines
-        await answered(client, request, APPROVE)  # this call alone
-        assert (len(shop.called), (await asked(client, thread)).changed) == (2, True)
+        await answered(gateway, request, APPROVE)  # this call alone
+        assert (len(shop.called), (await asked(gateway, thread)).changed) == (2, True)
 
 
 async def test_with_its_new_description_it_is_allowed_again(tmp_path):
     shop = Shop()
-    async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
         shop.change()
-        events = await answered(client, await asked(client, thread), ACCEPT)
+        events = await answered(gateway, await asked(gateway, thread), ACCEPT)
         [resolved] = of(InputResolved, events)
         assert resolved.outcome == "approved, and its new description"
-        assert not of(InputRequested, await turn(client, thread, "again"))
+        assert not of(InputRequested, await turn(gateway, thread, "again"))
         assert len(shop.called) == 3
-        rows = await client.store.run(
+        rows = await gateway.store.run(
             audit_units.whole_audit, after=0, since=0, until=2.0**40, limit=100, longest=0
         )
         told = [row for row in rows if row.what.startswith("tool.c") or row.what == "tool.accepted"]
@@ -93,15 +93,15 @@ async def test_with_its_new_description_it_is_allowed_again(tmp_path):
 
 async def test_an_approval_for_the_thread_ends_with_the_tool(tmp_path):
     shop = Shop()
-    async with opened(tmp_path, teams_with(shop, PINNED_ASK)) as client:
-        thread = (await client.client.create_thread()).id
-        await answered(client, await asked(client, thread), ALWAYS)
-        assert not of(InputRequested, await turn(client, thread, "go"))
+    async with opened(tmp_path, teams_with(shop, PINNED_ASK)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await answered(gateway, await asked(gateway, thread), ALWAYS)
+        assert not of(InputRequested, await turn(gateway, thread, "go"))
         shop.change()
-        changed = await asked(client, thread)
+        changed = await asked(gateway, thread)
         assert changed.changed
-        await answered(client, changed, ACCEPT)
-        again = await asked(client, thread)  # what was approved before was another tool
+        await answered(gateway, changed, ACCEPT)
+        again = await asked(gateway, thread)  # what was approved before was another tool
         assert (again.changed, again.always) == (False, True)
 
 
@@ -109,66 +109,67 @@ async def test_open_approvals_are_closed_with_the_reason_and_asked_anew(tmp_path
     shop = Shop()
     shared = model(calls("price"), calls("price"), "done", "done")
     teams = ScriptedTeams(lambda: solo(shared, workbench=shop), rules={"price": PINNED_ASK})
-    async with opened(tmp_path, teams) as client:
-        first = (await client.client.create_thread()).id
-        old = await asked(client, first)
+    async with opened(tmp_path, teams) as gateway:
+        first = (await gateway.client.create_thread()).id
+        old = await asked(gateway, first)
         shop.change()
-        other = await asked(client, (await client.client.create_thread()).id)
+        other = await asked(gateway, (await gateway.client.create_thread()).id)
         assert other.changed
-        seen = await until(client, first, asks, after=old.seq + 1)
+        seen = await until(gateway, first, asks, after=old.seq + 1)
         [closed] = of(InputResolved, seen)
         assert (closed.request, closed.outcome) == (old.request, CLOSED)
         new = seen[-1]
         assert (new.changed, new.request != old.request) == (True, True)
         assert any("not those that were accepted" in each.prompt for each in (new, other))
         assert (
-            await client.client.answer(old.request, APPROVE)
+            await gateway.client.answer(old.request, APPROVE)
             == f"This is already settled: {CLOSED}."
         )
-        await until(client, first, lambda e: isinstance(e, TurnFinished), after=new.seq)
-        await answered(client, new, APPROVE)
+        await until(gateway, first, lambda e: isinstance(e, TurnFinished), after=new.seq)
+        await answered(gateway, new, APPROVE)
         assert len(shop.called) == 1
 
 
 async def test_an_approval_that_was_given_before_the_change_runs_nothing(tmp_path):
     shop = Shop()
     teams = teams_with(shop, PINNED_ASK)
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        old = await asked(client, thread)
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        old = await asked(gateway, thread)
     shop.change()
-    async with opened(tmp_path, teams) as client:
-        await client.client.answer(old.request, APPROVE)
-        new = (await until(client, thread, asks, after=old.seq))[-1]
+    async with opened(tmp_path, teams) as gateway:
+        await gateway.client.answer(old.request, APPROVE)
+        new = (await until(gateway, thread, asks, after=old.seq))[-1]
         assert (new.changed, shop.called) == (True, [])
 
 
 @pytest.mark.parametrize("kind", ["approve_always", "approve_same", "approve_below"])
 async def test_a_changed_tool_takes_no_approval_for_a_thread(tmp_path, kind):
     shop = Shop()
-    async with opened(tmp_path, teams_with(shop, PINNED_ASK)) as client:
-        thread = (await client.client.create_thread()).id
-        request = await asked(client, thread)
-        refused = await client.client.answer(request.request, ACCEPT)
+    async with opened(tmp_path, teams_with(shop, PINNED_ASK)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        request = await asked(gateway, thread)
+        refused = await gateway.client.answer(request.request, ACCEPT)
         assert refused == "The tool has not changed; approve the call."
         shop.change()
-        assert await client.client.answer(request.request, APPROVE) is None
-        changed = (await until(client, thread, asks, after=request.seq))[-1]
+        assert await gateway.client.answer(request.request, APPROVE) is None
+        changed = (await until(gateway, thread, asks, after=request.seq))[-1]
         assert changed.changed
-        assert "whole thread" in str(await client.client.answer(changed.request, Answer(kind=kind)))
+        refused = await gateway.client.answer(changed.request, Answer(kind=kind))
+        assert "whole thread" in str(refused)
         assert shop.called == []
 
 
 async def test_a_server_that_may_rewrite_its_texts_is_not_held_to_them(tmp_path):
     shop = Shop()
-    async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
     free = ToolRule(action="allow", output="trusted", pin="shop", pinned=False)
-    async with opened(tmp_path, teams_with(shop, free)) as client:
+    async with opened(tmp_path, teams_with(shop, free)) as gateway:
         shop.change()
-        assert not of(InputRequested, await turn(client, thread, "go"))
-        assert await client.store.run(known_texts.known_tools) == []
+        assert not of(InputRequested, await turn(gateway, thread, "go"))
+        assert await gateway.store.run(known_texts.known_tools) == []
     assert len(shop.called) == 2
 
 
@@ -176,23 +177,23 @@ async def test_a_tool_is_known_before_it_is_called(tmp_path):
     shop = Shop()
     shared = model("No need.", calls("price"), "done")
     teams = ScriptedTeams(lambda: solo(shared, workbench=shop), rules={"price": PINNED_ALLOW})
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
         shop.change()
-        assert (await asked(client, thread)).changed
+        assert (await asked(gateway, thread)).changed
 
 
 async def test_all_nodes_know_the_same_tool(tmp_path):
     """Met by one gateway, it holds for the next on that store."""
     shop = Shop()
     teams = teams_with(shop, PINNED_ALLOW)
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
     shop.change()
-    async with opened(tmp_path, teams) as client:
-        assert (await asked(client, thread)).changed
+    async with opened(tmp_path, teams) as gateway:
+        assert (await asked(gateway, thread)).changed
 
 
 async def test_a_new_description_takes_as_many_people_as_the_call(tmp_path):
@@ -292,14 +293,14 @@ async def test_a_misnamed_rule_is_told_in_the_turn_the_log_and_the_status(tmp_pa
         lambda: solo(calls("price"), "I may not.", calls("price"), "no", workbench=shop),
         rules={"price": rule},
     )
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        events = [*await turn(client, thread, "go"), *await turn(client, thread, "again")]
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = [*await turn(gateway, thread, "go"), *await turn(gateway, thread, "again")]
         for finished in of(ToolFinished, events):
             assert finished.failed
             assert wrong in finished.result
         assert [each.outcome for each in of(TurnFinished, events)] == ["done", "done"]
-        assert wrong in str(await client.client.status())
+        assert wrong in str(await gateway.client.status())
     assert shop.called == []
     assert [each.message for each in caplog.records] == [wrong]
 

@@ -68,17 +68,17 @@ class World:
 async def test_a_team_is_closed_once_it_is_let_go(tmp_path, how):
     world = World()
     limits = Limits(live_teams=0 if how == "too many" else 10)
-    async with opened(tmp_path, world.teams, limits=limits) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, world.teams, limits=limits) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
         match how:
             case "evicted":
-                await client._dispatcher.rest()
-                client._sessions.evict(idle=-1)
+                await gateway._dispatcher.rest()
+                gateway._sessions.evict(idle=-1)
             case "deleted":
-                await client.client.delete_thread(thread)
+                await gateway.client.delete_thread(thread)
             case "failed":
-                while (await turn(client, thread, "go"))[-1].outcome == "done":
+                while (await turn(gateway, thread, "go"))[-1].outcome == "done":
                     pass  # until the model has nothing to say any more
             case _:
                 pass
@@ -89,10 +89,10 @@ async def test_a_team_is_closed_once_it_is_let_go(tmp_path, how):
 
 async def test_a_thread_that_goes_on_keeps_its_team(tmp_path):
     world = World()
-    async with opened(tmp_path, world.teams) as client:
-        thread = (await client.client.create_thread()).id
+    async with opened(tmp_path, world.teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
         for _ in range(3):
-            await turn(client, thread, "go")
+            await turn(gateway, thread, "go")
         assert not any(executor.stops for executor in world.executors)
         assert len(world.executors) == 3
 
@@ -100,9 +100,9 @@ async def test_a_thread_that_goes_on_keeps_its_team(tmp_path):
 async def test_what_does_not_end_is_left_after_a_while(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("gateway.sessions.live_team.AT_THE_END", 0.05)
     world = World(stuck=True)
-    async with opened(tmp_path, world.teams) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, world.teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
     assert await world.all_stopped()
     assert "Executor.stop did not end within 0.05 s" in caplog.text
 
@@ -145,8 +145,8 @@ async def test_an_agent_of_somebody_s_is_closed_by_its_own_way(tmp_path):
             [Own("own", model("x"))], termination_condition=MaxMessageTermination(2)
         )
     )
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
-        await client.client.delete_thread(thread)
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
+        await gateway.client.delete_thread(thread)
         await closed.wait()

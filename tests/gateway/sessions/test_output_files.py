@@ -61,16 +61,16 @@ def made(events) -> dict[str, int]:
 
 async def test_files_are_told_of_with_the_end_of_the_turn_that_made_or_changed_them(tmp_path):
     scribe = Scribe(*[calls("write"), "one"] * 3, messages=3)
-    async with opened(tmp_path, scribe.teams) as client:
-        thread = (await client.client.create_thread()).id
+    async with opened(tmp_path, scribe.teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
         scribe.to_write = {"report.md": b"12345", "deep/down/plot.png": b"123"}
-        first = await turn(client, thread, "go")
+        first = await turn(gateway, thread, "go")
         assert made(first) == {"report.md": 5, "deep/down/plot.png": 3}
         assert kinds(first)[-2:] == ["file_made", "turn_finished"]
         scribe.to_write = {}
-        assert made(await turn(client, thread, "go")) == {}
+        assert made(await turn(gateway, thread, "go")) == {}
         scribe.to_write = {"report.md": b"longer than before"}
-        assert made(await turn(client, thread, "go")) == {"report.md": 18}
+        assert made(await turn(gateway, thread, "go")) == {"report.md": 18}
 
 
 async def test_what_nobody_made_on_purpose_is_left_out(tmp_path):
@@ -83,9 +83,9 @@ async def test_what_nobody_made_on_purpose_is_left_out(tmp_path):
         "__pycache__/a.pyc": b"1",
         "code_review.py": b"1",
     }
-    async with opened(tmp_path, scribe.teams) as client:
-        thread = (await client.client.create_thread()).id
-        assert made(await turn(client, thread, "go")) == {"code_review.py": 1}
+    async with opened(tmp_path, scribe.teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        assert made(await turn(gateway, thread, "go")) == {"code_review.py": 1}
 
 
 async def test_links_lead_nowhere(tmp_path):
@@ -104,9 +104,9 @@ async def test_ten_files_of_a_turn_are_told_of_and_the_rest_is_counted(tmp_path)
     scribe = Scribe()
     scribe.to_write = {f"{n:02}.txt": b"x" for n in range(13)} | {"large.bin": b"x" * 2_000}
     limits = Limits(attachments=Attachments(file_mb=0.001))
-    async with opened(tmp_path, scribe.teams, limits=limits) as client:
-        thread = (await client.client.create_thread()).id
-        events = await turn(client, thread, "go")
+    async with opened(tmp_path, scribe.teams, limits=limits) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await turn(gateway, thread, "go")
     assert list(made(events)) == [f"{n:02}.txt" for n in range(10)]
     assert [notice.text for notice in of(Notice, events)] == [
         "Files in the thread's folder that are not shown: 3 more, 1 of more than 0.001 MB."
@@ -116,42 +116,42 @@ async def test_ten_files_of_a_turn_are_told_of_and_the_rest_is_counted(tmp_path)
 async def test_a_name_that_is_no_text_is_counted_and_ends_no_turn(tmp_path):
     scribe = Scribe(*[calls("write"), "one"] * 2)
     scribe.to_write = {"good.txt": b"1", "bad\udcff.txt": b"1", "deep\udcfe/good.txt": b"1"}
-    async with opened(tmp_path, scribe.teams) as client:
-        thread = (await client.client.create_thread()).id
-        events = await turn(client, thread, "go")
+    async with opened(tmp_path, scribe.teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await turn(gateway, thread, "go")
         assert made(events) == {"good.txt": 1}
         assert [notice.text for notice in of(Notice, events)][-1] == (
             "Files in the thread's folder that are not shown: 2 whose name is no text."
         )
         assert of(TurnFinished, events)[-1].outcome == "done"
-        assert of(TurnFinished, await turn(client, thread, "go"))[-1].outcome == "done"
+        assert of(TurnFinished, await turn(gateway, thread, "go"))[-1].outcome == "done"
 
 
 async def test_they_are_told_of_before_the_team_waits_and_not_again_after_it(tmp_path):
     scribe = Scribe(calls("write"), calls("confirm"), "ready", ask=True)
     scribe.to_write = {"draft.md": b"draft"}
-    async with opened(tmp_path, scribe.teams) as client:
-        thread = (await client.client.create_thread()).id
-        waiting = await turn(client, thread, "go")
+    async with opened(tmp_path, scribe.teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        waiting = await turn(gateway, thread, "go")
         assert of(TurnFinished, waiting)[-1].outcome == "waiting"
         assert made(waiting) == {"draft.md": 5}
         (asked,) = of(InputRequested, waiting)
-        await client.client.send(thread, f"/approve {asked.request}")
-        rest = await until(client, thread, ends, waiting[-1].seq)
+        await gateway.client.send(thread, f"/approve {asked.request}")
+        rest = await until(gateway, thread, ends, waiting[-1].seq)
         assert made(rest) == {}
 
 
 async def test_files_of_a_turn_that_was_cut_short_are_told_of_once_it_goes_on(tmp_path):
     scribe = Scribe("one", "two", "three")
-    async with opened(tmp_path, scribe.teams) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
+    async with opened(tmp_path, scribe.teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
         scribe.write(**{"late.txt": b"late"})
         # As after a crash between the file and the end of its turn.
-        events = await turn(client, thread, "go")
+        events = await turn(gateway, thread, "go")
         assert made(events) == {"late.txt": 4}
-    async with opened(tmp_path, scribe.teams) as client:
-        assert made(await turn(client, thread, "go")) == {}
+    async with opened(tmp_path, scribe.teams) as gateway:
+        assert made(await turn(gateway, thread, "go")) == {}
     ((at,),) = rows_in(tmp_path, "SELECT files_at FROM threads")
     assert at == (scribe.folder / "late.txt").stat().st_ctime_ns
 
@@ -179,14 +179,14 @@ async def test_files_that_were_loaded_from_the_database_are_not_told_of_again(
 ):
     monkeypatch.setenv(STORE, "postgres")
     scribe = Scribe(*[calls("write"), "one"] * 2)
-    async with opened(tmp_path, scribe.teams) as client:
-        thread = (await client.client.create_thread()).id
+    async with opened(tmp_path, scribe.teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
         scribe.to_write = {"report.md": b"12345"}
-        assert made(await turn(client, thread, "go")) == {"report.md": 5}
+        assert made(await turn(gateway, thread, "go")) == {"report.md": 5}
     shutil.rmtree(tmp_path / "work")  # as on another machine
-    async with opened(tmp_path, scribe.teams) as client:
+    async with opened(tmp_path, scribe.teams) as gateway:
         scribe.to_write = {"new.md": b"123"}
-        assert made(await turn(client, thread, "go")) == {"new.md": 3}
+        assert made(await turn(gateway, thread, "go")) == {"new.md": 3}
         assert (scribe.folder / "report.md").read_bytes() == b"12345"
 
 
@@ -219,9 +219,9 @@ async def test_a_plot_of_a_notebook_is_a_file_of_the_thread_and_an_image_for_the
         return RoundRobinGroupChat([agent], max_turns=1)
 
     teams = ScriptedTeams(team, rules={"execute_code": ToolRule(action="allow")})
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        [(name, size)] = made(await turn(client, thread, "draw")).items()
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        [(name, size)] = made(await turn(gateway, thread, "draw")).items()
         assert (teams.workdirs[-1] / name).stat().st_size == size == len(b64decode(PIXEL))
         shown = model.messages()[-1]["content"]
         assert shown == [f"image/png saved as {name}\n", {"data": PIXEL}]
@@ -238,10 +238,10 @@ async def test_a_thread_is_told_that_its_kernel_is_another_after_a_restart(tmp_p
         return RoundRobinGroupChat([agent], max_turns=1)
 
     teams = ScriptedTeams(team, rules={"execute_code": ToolRule(action="allow", output="trusted")})
-    async with opened(tmp_path, teams) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "go")
-    async with opened(tmp_path, teams) as client:
-        await turn(client, thread, "go on")
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "go")
+    async with opened(tmp_path, teams) as gateway:
+        await turn(gateway, thread, "go on")
     assert "The kernel was started anew: variables" in model.texts()[-1]
     assert "NameError" in model.texts()[-1]

@@ -27,12 +27,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("quick")
 async def test_a_silence_is_told_as_it_lasts_and_once_it_is_over(tmp_path: Path) -> None:
     model = Held("Well.")
-    async with opened(tmp_path, ScriptedTeams(lambda: solo(model))) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
-        await until(client, thread, lambda e: isinstance(e, ModelSilent) and e.seconds == 0.02)
+    async with opened(tmp_path, ScriptedTeams(lambda: solo(model))) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
+        await until(gateway, thread, lambda e: isinstance(e, ModelSilent) and e.seconds == 0.02)
         model.door.open()
-        events = await until(client, thread, ends)
+        events = await until(gateway, thread, ends)
     told = [(each.seconds, each.over) for each in of(ModelSilent, events)]
     assert told[-2:] in ([(0.01, False), (0.02, False)], [(0.02, False), (0.02, True)])
     assert len(told) <= 3
@@ -46,10 +46,10 @@ async def test_a_tool_that_takes_long_is_no_models_silence(tmp_path: Path) -> No
         return "done"
 
     team = partial(solo, calls("wait"), "Well.", tools=[wait], messages=2)
-    async with opened(tmp_path, ScriptedTeams(team)) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
-        events = await until(client, thread, ends)
+    async with opened(tmp_path, ScriptedTeams(team)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
+        events = await until(gateway, thread, ends)
     assert not of(ModelSilent, events)
 
 

@@ -65,13 +65,13 @@ def heard(client) -> str:
 
 
 async def test_the_same_participants_go_on_under_the_new_definition_and_say_so_once(tmp_path):
-    async with opened(tmp_path, first(model("I am one."))) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "hello")
+    async with opened(tmp_path, first(model("I am one."))) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "hello")
     new = model("two", "three")
-    async with opened(tmp_path, changed(new)) as client:
-        told = await turn(client, thread, "still there?")
-        again = await turn(client, thread, "and now?")
+    async with opened(tmp_path, changed(new)) as gateway:
+        told = await turn(gateway, thread, "still there?")
+        again = await turn(gateway, thread, "and now?")
     assert [notice.text for notice in of(Notice, told)] == [GOES_ON]
     assert of(Notice, again) == []
     assert "I am one." in heard(new)
@@ -79,21 +79,21 @@ async def test_the_same_participants_go_on_under_the_new_definition_and_say_so_o
 
 
 async def test_other_participants_begin_anew_with_what_was_said(tmp_path):
-    async with opened(tmp_path, first(model("I am one."))) as client:
-        thread = (await client.client.create_thread()).id
-        await turn(client, thread, "hello")
+    async with opened(tmp_path, first(model("I am one."))) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, "hello")
     new = model("two", "three", "four")
-    async with opened(tmp_path, another(new)) as client:
-        told = await turn(client, thread, "who is there?")
+    async with opened(tmp_path, another(new)) as gateway:
+        told = await turn(gateway, thread, "who is there?")
         assert [notice.text for notice in of(Notice, told)] == [BEGINS_ANEW]
         # Two messages end the run: what was said before is not counted as a part of it.
         assert [event.agent for event in of(MessageFinished, told)] == ["writer"]
         assert heard(new).count("hello") == heard(new).count("I am one.") == 1
         assert heard(new).count("who is there?") == 1
-        again = await turn(client, thread, "and now?")
+        again = await turn(gateway, thread, "and now?")
         assert of(Notice, again) == []
         assert "I am one." in heard(new)
-        [old] = await client.store.run(event_units.old_states, thread)
+        [old] = await gateway.store.run(event_units.old_states, thread)
     assert old.definition == "1"
     assert b"I am one." in b"".join(each.data for each in old.checkpoints)
 
@@ -106,18 +106,18 @@ async def test_an_answer_to_a_team_that_is_no_more_begins_its_turn_anew(tmp_path
     asking = Defined(
         lambda: solo(calls("delete"), tools=[delete]), rules={"delete": ToolRule(action="ask")}
     )
-    async with opened(tmp_path, asking) as client:
-        thread = (await client.client.create_thread()).id
-        asked = of(InputRequested, await turn(client, thread, "go"))[0]
-    async with opened(tmp_path, another(model("Hi, I am new."))) as client:
-        events = await until(client, thread, lambda e: ends(e) and e.outcome == "stopped")
+    async with opened(tmp_path, asking) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        asked = of(InputRequested, await turn(gateway, thread, "go"))[0]
+    async with opened(tmp_path, another(model("Hi, I am new."))) as gateway:
+        events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "stopped")
         resolved = of(InputResolved, events)[0]
         assert (resolved.request, resolved.outcome) == (
             asked.request,
             "closed: the team was changed",
         )
-        assert (await client.client.thread(thread)).state == "idle"
-        events = await turn(client, thread, "go on")
+        assert (await gateway.client.thread(thread)).state == "idle"
+        events = await turn(gateway, thread, "go on")
     assert of(MessageFinished, events)[0].text == "Hi, I am new."
 
 

@@ -66,13 +66,13 @@ async def test_a_question_of_an_agent_that_cannot_take_the_answer_does_not_hold_
     async def act(messages):
         raise InputRequired("Well?", request_id="mine")
 
-    async with opened(tmp_path, lambda: acting(act)) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
-        [asked] = of(InputRequested, await until(client, thread, ends))
+    async with opened(tmp_path, lambda: acting(act)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
+        [asked] = of(InputRequested, await until(gateway, thread, ends))
         assert asked.prompt == "Well?"
-        await client.client.send(thread, "Well.")
-        events = await until(client, thread, ended)
+        await gateway.client.send(thread, "Well.")
+        events = await until(gateway, thread, ended)
     assert events[-1].outcome == "failed"
     assert of(InputResolved, events)[0].outcome == "Well."
 
@@ -82,8 +82,8 @@ async def test_a_team_that_cannot_be_saved_is_refused(tmp_path):
         async def run_stream(self, **_):
             yield TaskResult(messages=[])
 
-    async with opened(tmp_path, Plain) as client:  # pyright: ignore[reportArgumentType]
-        failed = await turn(client, (await client.client.create_thread()).id, "hello")
+    async with opened(tmp_path, Plain) as gateway:  # pyright: ignore[reportArgumentType]
+        failed = await turn(gateway, (await gateway.client.create_thread()).id, "hello")
     assert "can't be saved" in of(Notice, failed)[0].text
 
 
@@ -104,11 +104,11 @@ async def test_an_agent_that_fails_to_save_as_it_failed_to_speak_fails_the_turn_
     def make():
         return RoundRobinGroupChat([Broken(act)], termination_condition=MaxMessageTermination(2))
 
-    async with opened(tmp_path, make) as client:
-        thread = (await client.client.create_thread()).id
-        failed = await turn(client, thread, "hello")
+    async with opened(tmp_path, make) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        failed = await turn(gateway, thread, "hello")
         Broken.broken = False
-        went_on = await turn(client, thread, "and now?")
+        went_on = await turn(gateway, thread, "and now?")
     assert failed[-1].outcome == "failed"
     assert [event.text for event in of(MessageFinished, went_on)] == ["Better."]
 
@@ -122,11 +122,11 @@ async def test_a_tool_error_that_ends_the_run_is_a_result_the_next_time(tmp_path
         raise MemoryError("boom")
 
     shared = model(calls("explode"), "That went wrong.")
-    async with opened(tmp_path, lambda: solo(shared, tools=[explode], messages=3)) as client:
-        thread = (await client.client.create_thread()).id
-        events = await turn(client, thread, "go")
+    async with opened(tmp_path, lambda: solo(shared, tools=[explode], messages=3)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await turn(gateway, thread, "go")
         if events[-1].outcome == "failed":
-            events += await turn(client, thread, "go on")
+            events += await turn(gateway, thread, "go on")
     assert done == ["boom"]
     assert [event.failed for event in of(ToolFinished, events)] == [True]
     assert len(of(ToolStarted, events)) == 1
@@ -143,17 +143,17 @@ async def test_a_call_that_waits_for_its_approval_when_its_turn_fails_asks_again
         return "read it"
 
     shared = model(calls("read"), "Here you are.")
-    async with opened(tmp_path, team) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
-        [asked] = of(InputRequested, await until(client, thread, ends))
+    async with opened(tmp_path, team) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
+        [asked] = of(InputRequested, await until(gateway, thread, ends))
         make, team.make = team.make, unbuildable
-        client._sessions.evict(-1.0)
-        await client.client.answer(asked.request, Answer(kind="approve"))
-        failed = await until(client, thread, ended)
+        gateway._sessions.evict(-1.0)
+        await gateway.client.answer(asked.request, Answer(kind="approve"))
+        failed = await until(gateway, thread, ended)
         assert failed[-1].outcome == "failed"
         team.make = make
-        went_on = await turn(client, thread, "and now?")
+        went_on = await turn(gateway, thread, "and now?")
     assert of(InputRequested, went_on) == []  # the approval of this very call still holds
     assert [event.result for event in of(ToolFinished, went_on)] == ["read it"]
     assert of(MessageFinished, went_on)[-1].text == "Here you are."

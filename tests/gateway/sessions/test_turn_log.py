@@ -61,21 +61,21 @@ async def test_a_turn_is_one_line_with_its_end_its_times_and_its_use(tmp_path, l
 
 
 async def test_a_turn_that_waits_is_a_line_and_so_is_its_rest(tmp_path, lines):
-    async with opened(tmp_path, asking()) as client:
-        thread = (await client.client.create_thread()).id
-        await client.client.send(thread, "go")
-        asked = await until(client, thread, lambda event: isinstance(event, InputRequested))
-        await client.client.answer(of(InputRequested, asked)[0].request, Answer(kind="approve"))
-        await until(client, thread, lambda event: ends(event) and event.outcome == "done")
+    async with opened(tmp_path, asking()) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await gateway.client.send(thread, "go")
+        asked = await until(gateway, thread, lambda event: isinstance(event, InputRequested))
+        await gateway.client.answer(of(InputRequested, asked)[0].request, Answer(kind="approve"))
+        await until(gateway, thread, lambda event: ends(event) and event.outcome == "done")
     told = [(each.facts["ended"], each.facts["tool_calls"]) for each in lines()]
     assert told == [("waiting", 0), ("done", 1)]
     assert lines()[1].facts["waited"] == 0.0  # for a person, not for its lane
 
 
 async def test_a_turn_that_fails_is_never_routine(tmp_path, lines):
-    async with opened(tmp_path, lambda: solo("only", messages=9)) as client:
-        thread = (await client.client.create_thread()).id
-        assert (await turn(client, thread, "go"))[-1].outcome == "failed"
+    async with opened(tmp_path, lambda: solo("only", messages=9)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        assert (await turn(gateway, thread, "go"))[-1].outcome == "failed"
     error, line = lines()
     assert error.getMessage().startswith("incident ")
     assert line.facts["ended"] == "failed"
@@ -84,7 +84,7 @@ async def test_a_turn_that_fails_is_never_routine(tmp_path, lines):
 
 async def test_a_slow_turn_is_not_routine(tmp_path, lines, monkeypatch):
     monkeypatch.setattr("gateway.sessions.turn_log.SLOW", 0.0)
-    async with opened(tmp_path, lambda: solo("yes")) as client:
-        await turn(client, (await client.client.create_thread()).id, "go")
+    async with opened(tmp_path, lambda: solo("yes")) as gateway:
+        await turn(gateway, (await gateway.client.create_thread()).id, "go")
     [line] = lines()
     assert not line.routine

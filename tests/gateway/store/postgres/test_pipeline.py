@@ -29,11 +29,11 @@ async def test_a_turn_is_few_statements_and_fewer_waits_however_long_its_thread(
     sent, commits = [], []
     async with CountedWire(postgres_url) as wire:
         store = PostgresStore(Database(url=wire.url, pool_size=1), tmp_path)
-        async with Gateway(store, ScriptedTeams(once)) as client:
-            thread = (await client.client.create_thread()).id
+        async with Gateway(store, ScriptedTeams(once)) as gateway:
+            thread = (await gateway.client.create_thread()).id
             for _ in range(12):
                 before, commits_before = wire.sent.copy(), store.commits
-                await turn(client, thread, "a question")
+                await turn(gateway, thread, "a question")
                 await store.run(
                     threads.thread, thread
                 )  # the turn's last commit was answered before
