@@ -36,6 +36,8 @@ MOST_BYTES = 1_000_000
 """Bytes of a body."""
 HEAD_SECONDS = 5.0
 BODY_SECONDS = 3.0
+TURN_SECONDS = 3.0
+"""Seconds for which a request waits for its turn: Slack waits no longer for an answer."""
 
 Answer: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -87,6 +89,8 @@ class _Port(web.Server):
         self._answer = answer
         self._open: dict[web.RequestHandler, _Connection] = {}
         self._places = asyncio.Semaphore(MOST)
+        self._requests = 0
+        """Those that are read, wait or are worked on, though their connection may be lost."""
         self._waits = False
 
     def __call__(self) -> _Connection:
@@ -136,19 +140,30 @@ class _Port(web.Server):
     async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = cast("_Connection", request.protocol)  # of this port
         connection.has_head()
+        if self._requests >= MOST_AT_ONCE:
+            return _busy()
+        self._requests += 1
         try:
             if (status := await _read(request)) is not None:
                 return _unversioned(web.Response(status=status))
             connection.is_answered = True
             if connection in self._open:  # it is the newest again
                 self._open[connection] = self._open.pop(connection)
-            async with self._places:
+            try:
+                async with asyncio.timeout(TURN_SECONDS):
+                    await self._places.acquire()
+            except TimeoutError:
+                return _busy()
+            try:
                 if request.transport is None:  # nobody waits for it any more
-                    return web.Response(status=503)
+                    return _busy()
                 answer = await self._answer(request)
+            finally:
+                self._places.release()
             connection.has_asked |= answer.status < HTTPStatus.BAD_REQUEST
             return _unversioned(answer)
         finally:
+            self._requests -= 1
             connection.has_ended()
 
 
@@ -218,6 +233,7 @@ class _Connection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Take what comes: a head's first byte begins its time."""
+        self.silent_since = asyncio.get_running_loop().time()
         if self._late is None and not (self.reads_body or self.is_answered):
             self._await_head()
         super().data_received(data)
@@ -253,6 +269,12 @@ class _Connection(web.RequestHandler):
         answer = web.Response(status=status)
         answer.force_close()
         return _unversioned(answer)
+
+
+def _busy() -> web.StreamResponse:
+    answer = _unversioned(web.Response(status=503))
+    answer.force_close()
+    return answer
 
 
 def _unversioned(answer: web.StreamResponse) -> web.StreamResponse:

@@ -12,7 +12,15 @@ from inspect import Parameter, iscoroutinefunction, signature
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
 
 from gateway.client import Client
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
@@ -21,6 +29,9 @@ from gateway.store.records import MetTool, PairedPerson
 
 T = TypeVar("T", bound=type)
 
+ANOTHER_VERSION = (
+    "The process that owns the store answers as another version of Parley does. Restart it."
+)
 LARGEST_NUMBER = 2**63 - 1
 """The largest number that a store's column holds."""
 
@@ -139,7 +150,11 @@ class Operation:
         given.apply_defaults()
         _, *params = given.arguments.items()
         dumped = self.parameters.model_construct(**dict(params)).model_dump(mode="json")
-        return self._result.validate_python(await caller.call(self.name, dumped))
+        found = await caller.call(self.name, dumped)
+        try:
+            return self._result.validate_python(found)
+        except ValidationError as error:
+            raise GatewayError(ANOTHER_VERSION) from error
 
 
 def _checked(hint: Any) -> Any:

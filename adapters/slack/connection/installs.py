@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError
 
+from adapters.bounded_cache import BoundedCache
 from adapters.slack.config import Config
 from adapters.slack.connection.errors import UNREACHABLE, Refused, unreachable
 from adapters.slack.connection.payload import Payload, number_at, text_at
@@ -32,6 +34,9 @@ RENEW_BEFORE = 1800.0
 SECONDS = 15.0
 STORING_SECONDS = 1.0
 """Seconds within which another node stores what it has renewed."""
+AGAIN_AFTER = 60.0
+"""Seconds after which a refused refresh token is tried again."""
+MOST_REFUSED = 1_000
 
 _DEAD = frozenset({"invalid_refresh_token", "token_expired", "token_revoked", "invalid_auth"})
 
@@ -81,7 +86,9 @@ class Installations:
         self._clock = clock
         self._known: dict[str, Installation] = {}
         self._org_of: dict[str, str] = {}
-        self._renewing = asyncio.Lock()
+        self._renewing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._refused_lately = BoundedCache[str, str](MOST_REFUSED, clock)
+        """Refresh tokens that Slack has refused, and why."""
 
     def _name(self, ident: str) -> str:
         """The name of an installation's token."""
@@ -187,9 +194,15 @@ class Installations:
 
         The old refresh token is void then. Another task or node may have been faster.
         """
-        async with self._renewing:
-            install = await self._find(ident) or self._known[ident]
+        async with self._renewing.setdefault(ident, asyncio.Lock()):
+            install = await self._find(ident) or self._known.get(ident)
+            if install is None:  # it was let go of meanwhile
+                raise CallRejected(f"{ident} has no token.", gone=True)
             if not self._is_due(install):
+                return install
+            if (why := self._refused_lately.get(install.refresh, AGAIN_AFTER)) is not None:
+                if self._clock() >= install.expires_at:
+                    raise CallRejected(why, gone=True)
                 return install
             try:
                 answer = await self._access(
@@ -198,6 +211,8 @@ class Installations:
             except (PlatformUnreachable, CallRejected) as error:
                 if (others := await self._renewed_elsewhere(install, error)) is not None:
                     return others
+                if isinstance(error, CallRejected) and error.gone:
+                    self._refused_lately.put(install.refresh, str(error))
                 if self._clock() >= install.expires_at:
                     raise
                 LOG.warning("a token is not renewed yet: %s", error)

@@ -46,7 +46,7 @@ def receiver(
         try:
             try:
                 me = await _me(body, clients)
-            except GatewayError:
+            except (GatewayError, TimeoutError):
                 await missed(body, clients.me(_workspace_of(body)))
                 raise
             if me is not None:

@@ -42,10 +42,9 @@ COUNT_SECONDS, COUNT_AGAIN = 60.0, 600.0
 """Seconds between two looks at Slack's count of connections; the second, once others were told of.
 """
 AT_ONCE = 64
-"""Envelopes that are worked on at a time; the others wait, and Slack delivers them again.
-
-There are not many: of a workspace's events in an hour, Slack sends 30,000.
-"""
+"""Envelopes that are worked on at a time; the others wait, and Slack delivers them again."""
+MOST_WAITING = 16 * AT_ONCE
+"""Envelopes of a connection until nothing more is read of it."""
 
 ENVELOPE = "slack envelope"
 
@@ -68,6 +67,7 @@ class _Socket:
         self._ws: aiohttp.ClientWebSocketResponse | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._places = asyncio.Semaphore(AT_ONCE)
+        self._room = asyncio.Semaphore(MOST_WAITING)
 
     async def connect(self, session: aiohttp.ClientSession, url: str) -> bool:
         """Connect; False if Slack does not greet."""
@@ -131,6 +131,7 @@ class _Socket:
         try:
             while (frame := await self._next(ws)) is not None:
                 if ident := text_at(frame, "envelope_id"):
+                    await self._room.acquire()  # while there is none, nothing more is read
                     work = self._hand_in(ws, ident, table_at(frame, "payload"))
                     self._start(work, ENVELOPE)
         except (aiohttp.ClientError, ConnectionError) as error:
@@ -142,8 +143,11 @@ class _Socket:
         self, ws: aiohttp.ClientWebSocketResponse, ident: str, payload: Payload
     ) -> None:
         """Hand in a payload once there is a place."""
-        async with self._places:
-            answer = await self._receive(payload)
+        try:
+            async with self._places:
+                answer = await self._receive(payload)
+        finally:
+            self._room.release()
         try:
             if answer is not None:
                 told = {"payload": answer} if answer else {}

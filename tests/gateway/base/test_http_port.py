@@ -146,6 +146,37 @@ async def test_who_hung_up_while_it_waited_is_not_worked_on():
         waiting[2][1].close()
 
 
+async def test_a_request_waits_for_its_turn_for_seconds(monkeypatch):
+    monkeypatch.setattr(http_port, "TURN_SECONDS", 0.05)
+    async with a_port() as port:
+        port.held.clear()
+        asked = [asyncio.ensure_future(port.ask(GET)) for _ in range(MOST)]
+        for _ in range(MOST):
+            await port.came.get()
+        assert [await port.ask(GET) for _ in range(3)] == ["503"] * 3
+        port.held.set()
+        assert await asyncio.gather(*asked) == ["200"] * MOST
+        assert await asyncio.gather(*(port.ask(GET) for _ in range(MOST))) == ["200"] * MOST
+
+
+async def test_requests_whose_clients_hang_up_do_not_pile_up(monkeypatch):
+    async with a_port() as port:
+        port.held.clear()
+        asked = [asyncio.ensure_future(port.ask(GET)) for _ in range(MOST)]
+        for _ in range(MOST):
+            await port.came.get()
+        gone = [await port.connect(GET) for _ in range(3)]
+        assert await port.ask(BROKEN["no host"]) == "400"  # it has seen what came before
+        for _, writer in gone:
+            writer.transport.abort()
+        assert await port.ask(BROKEN["no host"]) == "400"
+        monkeypatch.setattr(http_port, "MOST_AT_ONCE", MOST + 3)
+        assert await port.ask(GET) == "503"  # not even read: there are enough
+        port.held.set()
+        assert await asyncio.gather(*asked) == ["200"] * MOST
+        assert await port.ask(GET) == "200"
+
+
 async def test_half_open_connections_make_room_before_who_asked():
     async with a_port() as port:
         reader, writer = await port.connect(GET)

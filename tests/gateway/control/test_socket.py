@@ -245,3 +245,15 @@ async def test_a_second_process_cannot_own_the_store_and_learns_who_does(tmp_pat
             async with Gateway(new_store(tmp_path), ScriptedTeams(lambda: solo("x"))):
                 pass
         assert await (await SocketClient.connect(tmp_path)).threads() == []
+
+
+class Newer:
+    """An owner of a later version, which knows one more outcome."""
+
+    async def call(self, operation, params):
+        return {"inbox": 1, "thread": "t", "outcome": "postponed", "reply": "", "private": False}
+
+
+async def test_an_owner_of_another_version_is_named_as_that():
+    with pytest.raises(GatewayError, match="another version of Parley"):
+        await OPERATIONS["send"].call(Newer(), "t", "hello")

@@ -667,7 +667,8 @@ async def test_a_text_begins_in_time_though_edits_are_short_or_once_they_are_not
         while not board.posted:
             await asyncio.sleep(0.005)
             clock.advance(1.0)
-    assert board.texts == ["a: One two three"]
+    # Once edits are not short it begins at once, perhaps before the last word has come.
+    assert board.texts[0] in {"a: One two three", *([] if scarce else ["a: One two"])}
     assert (clock.time() - began >= SCARCE) == scarce
 
 

@@ -406,6 +406,45 @@ async def test_a_token_that_another_node_renews_is_no_dead_one(tmp_path: Path, w
         assert [each.token for each in grants] == [served[0].token]
 
 
+async def test_a_refused_refresh_token_is_asked_about_once_a_minute(tmp_path: Path) -> None:
+    store, keys = new_store(tmp_path), fresh_keys()
+    async with SlackSimulator(rates=False, installed=False) as slack, store.own():
+        app = replace(slack.world.app, rotation=True)
+        await slack.use_app(app)
+        config = config_of(
+            slack,
+            bot_token=None,
+            client_id=app.client_id,
+            client_secret=app.client_secret,
+            public_url="https://parley.example/",
+            allowed_workspaces=["T0HOME"],
+        )
+        node = Installations(config, TokenStore(store, keys), clock=slack.clock.time)
+        async with SlackClients(config, node) as clients:
+            person = slack.person("ann").id
+            code = {"workspace": "T0HOME", "enterprise": "", "user": person, "redirect_uri": "r"}
+            slack.world.codes["c"] = code
+            await node.exchange("c", "r", clients.new_client)
+            slack.fail("oauth.v2.access", Refusal("invalid_refresh_token"), times=-1)
+            before = len(slack.calls("oauth.v2.access"))
+
+            def asked() -> int:
+                return len(slack.calls("oauth.v2.access")) - before
+
+            slack.clock.advance(12 * 3600 - 1000)
+            await asyncio.gather(*(clients.client_of("T0HOME") for _ in range(5)))
+            assert asked() == 1
+            slack.clock.advance(61)
+            await clients.client_of("T0HOME")
+            assert asked() == 2
+            slack.clock.advance(1000)
+            for _ in range(3):
+                with pytest.raises(CallRejected) as refused:
+                    await clients.client_of("T0HOME")
+                assert refused.value.gone
+            assert asked() == 3
+
+
 @pytest.mark.parametrize("how", ["uninstall", "revoke"])
 async def test_a_workspace_that_goes_is_forgotten_and_may_come_back(
     tmp_path: Path, how: str

@@ -270,6 +270,18 @@ async def test_a_crowd_that_waits_keeps_no_ping_and_no_farewell_from_being_read(
         await run.until(lambda: len({*slack.sockets.live} - before) == 2)
 
 
+async def test_more_than_may_wait_is_read_once_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "AT_ONCE", 1)
+    monkeypatch.setattr(sockets, "MOST_WAITING", 2)
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        for n in range(8):
+            await slack.person(f"ann{n}").asks("general", "hello?")
+        await run.until(lambda: all(each.acked for each in slack.deliveries))
+        assert len(slack.deliveries) >= 8
+
+
 async def test_several_refusals_at_once_end_the_adapter_without_a_traceback(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, recwarn: pytest.WarningsRecorder
 ) -> None:
