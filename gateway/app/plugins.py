@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gateway.app.find_adapters import GROUP, AdapterError, find_adapter
 from gateway.app.findings import Finding, table
+from gateway.base.imports import Imports
 from teams.kinds import KINDS, PLUGINS, Family, KindsOf, Plugin, packages_of, plugins_in
 
 
@@ -43,7 +44,7 @@ def _of_kind(name: str, found: Sequence[Plugin]) -> str:
     if kind in KINDS[family]:
         return f"{kind!r} is one of Parley's own, which is used; uninstall {packages_of(found)}"
     try:
-        KindsOf(family).others(kind)
+        Imports().load_callable(KindsOf(family).others(kind).kind.made_by)
     except ValueError as error:
         return str(error)
     return ""

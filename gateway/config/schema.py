@@ -21,12 +21,27 @@ OWN_KIND = {
 }
 
 
-def schema_of(table: type[Section]) -> dict[str, Any]:
-    """The JSON Schema of a table and all inside it."""
-    return table.model_json_schema(schema_generator=_Tables)
+def schema_of(table: type[Section], tell: Callable[[str], object]) -> dict[str, Any]:
+    """The JSON Schema of a table and all inside it; what fails is told."""
+
+    class Telling(_Tables):
+        def tell(self, name: str, error: Exception) -> None:
+            tell(left_out(name, error))
+
+    return table.model_json_schema(schema_generator=Telling)
+
+
+def left_out(name: str, error: Exception) -> str:
+    """A line about a table that fails."""
+    said = str(error).partition("\n")[0]
+    return f"{name} is left out: {type(error).__name__}: {said}"
 
 
 class _Tables(GenerateJsonSchema):
+    def tell(self, name: str, error: Exception) -> None:
+        """Tell about a plugin that fails."""
+        raise NotImplementedError
+
     @override
     def function_plain_schema(
         self, schema: core_schema.PlainValidatorFunctionSchema
@@ -72,10 +87,12 @@ class _Tables(GenerateJsonSchema):
     def _kinds(self, kinds: KindsOf) -> JsonSchemaValue:
         tables = [self._table(kinds.members[name]) for name in kinds.members]
         for name in kinds.plugins:
+            known = dict(self.definitions)
             try:
                 tables.append(self._table(kinds.others(name)))
-            except ValueError:  # `parley plugins` tells it
-                continue
+            except Exception as error:  # it is somebody else's
+                self.definitions = known  # none that is half made
+                self.tell(f"{kinds.family}.{name}", error)
         return {"anyOf": [*tables, *([] if kinds.only else [OWN_KIND])]}
 
     def _table(self, table: type[Section]) -> JsonSchemaValue:

@@ -22,6 +22,8 @@ from teams._base.tables import Section, setting_error
 OTHERS: dict[tuple[Family, str], type[Part]] = {}
 """Declarations of others by what a config has named them with last."""
 
+_BASES: Mapping[Family, type[Part]] = {"agent": Agent, "tool": Tool}
+
 
 @dataclass(frozen=True, slots=True)
 class KindsOf:
@@ -102,11 +104,18 @@ class KindsOf:
     def others(self, tag: str, load: Load | None = None) -> type[Part]:
         """Import a plugin's kind, or one by its import path. Raises ValueError."""
         found = load(tag) if load and ":" in tag else _plugin(self.plugins[tag])
-        kind = getattr(found, "kind", None)
-        if not isinstance(kind, Kind) or kind.family != self.family:
+        base = _BASES.get(self.family, Part)
+        table = found if isinstance(found, type) and issubclass(found, base) else None
+        kind = getattr(table, "kind", None)
+        if table is None or not isinstance(kind, Kind) or kind.family != self.family:
             raise ValueError(f"found {tag!r}, expected a kind of {self.family} that it declares")
-        OTHERS[self.family, tag] = found
-        return found
+        try:
+            table.model_rebuild()
+        except Exception as error:  # it is somebody else's
+            said = str(error).partition("\n")[0]
+            raise ValueError(f"the settings of {tag!r}: {type(error).__name__}: {said}") from error
+        OTHERS[self.family, tag] = table
+        return table
 
 
 class _Untold(Agent, Tool):

@@ -34,6 +34,17 @@ max_turns = 1
 type = "parrot"
 words = "Hi"
 """
+PLAIN = f"{AGENT}\nclass Odd:\n    kind = ParrotKind.kind\n"
+PART = f"{AGENT}\nfrom teams.kinds import Part\nclass Odd(Part):\n    kind = ParrotKind.kind\n"
+MADE = f'{AGENT}\nPOLLY = ParrotKind(type="parrot")\n'
+UNDEFINED = f"{AGENT}\nclass Odd(ParrotKind):\n    nest: 'Nowhere'\n"
+LATER = f"{AGENT}\nclass Odd(ParrotKind):\n    model_config = {{'defer_build': True}}\n"
+DEFERRED = f"{LATER}    nest: Parrot\n"
+BROKEN = f"""
+class Nest:
+    __get_pydantic_core_schema__ = classmethod(lambda *_: {{"type": "nest"}})
+{LATER}    nest: Nest
+"""
 
 
 @pytest.fixture
@@ -110,6 +121,14 @@ def test_its_mistakes_are_told_as_those_of_ours(
         ("agent.parrot = birds:Nobody", AGENT, "AttributeError"),
         ("agent.parrot = birds:Parrot", AGENT, "expected a kind of agent that it declares"),
         ("agent.parrot = birds:EchoKind", TOOL, "expected a kind of agent that it declares"),
+        ("agent.parrot = birds:Odd", PLAIN, "expected a kind of agent that it declares"),
+        ("agent.parrot = birds:POLLY", MADE, "expected a kind of agent that it declares"),
+        ("agent.parrot = birds:Odd", PART, "expected a kind of agent that it declares"),
+        ("agent.parrot = birds:Odd", UNDEFINED, "'Nowhere'"),
+        ("agent.parrot = birds:Odd", DEFERRED, "schema for <class 'birds.Parrot'>"),
+        ("agent.parrot = birds:Odd", BROKEN, "SchemaError"),
+        ("agent.parrot = birds:ParrotKind", AGENT.replace("s:Parrot", "s:Parot"), "'Parrot'?"),
+        ("agent.parrot = birds:ParrotKind", AGENT.replace("s:Parrot", "s:__name__"), "a class"),
     ],
 )
 def test_one_that_fails_is_told_by_name_and_troubles_nobody_else(
@@ -119,6 +138,9 @@ def test_one_that_fails_is_told_by_name_and_troubles_nobody_else(
     told = refusal(config)
     assert "teams.t.agents.a.type" in told
     assert said in told
+    if ":" in points:
+        config.write_text(CONFIG.replace("parrot", points.partition(" = ")[2]))
+        assert "teams.t.agents.a.type" in refusal(config)
     config.write_text(CONFIG.replace("parrot", "coder").replace("words", "#"))
     load_config(config)
     listed = CliRunner().invoke(main, ["plugins"])

@@ -11,16 +11,19 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.app.schema import config_schema
+from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
+from tests.gateway.app.test_find_adapters import install
 from tests.gateway.app.test_plugins import brings
 from tests.gateway.kinds.observed import BEFORE, ROOT
+from tests.gateway.kinds.test_outside import AGENT
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
 
 @cache
 def schema() -> Any:
-    return jsonschema_rs.validator_for(config_schema())
+    return jsonschema_rs.validator_for(config_schema(print))
 
 
 def told(text: str) -> list[str]:
@@ -66,19 +69,64 @@ def test_it_knows_what_a_config_may_say(text: str, is_right: bool):
 
 
 def test_its_settings_have_the_texts_of_the_docs():
-    assistant = config_schema()["$defs"]["AssistantConfig"]["properties"]
+    assistant = config_schema(print)["$defs"]["AssistantConfig"]["properties"]
     assert assistant["knowledge"]["description"].startswith("Names in [knowledge]: before each")
     assert assistant["max_tool_iterations"]["minimum"] == 1
 
 
-def test_kinds_of_packages_are_in_it(tmp_path: Path):
-    brings(tmp_path, "agent.parrot = birds:ParrotKind\nagent.robin = nothing")
-    assert "words" in config_schema()["$defs"]["ParrotKind"]["properties"]
+BIRDS = f"""
+from collections.abc import Callable
+from gateway.config.table import AdapterSection
+{AGENT}
+class Nest(Agent):
+    kind: ClassVar = ParrotKind.kind
+class Odd(ParrotKind):
+    nest: Nest
+    song: Callable
+class Lost(ParrotKind):
+    nest: "Nowhere"
+"""
+FAILING = {
+    "agent.robin = nothing": "agent.robin is left out: ",
+    "agent.odd = birds:Odd": "agent.odd is left out: ",
+    "agent.lost = birds:Lost": "agent.lost is left out: ",
+    "agent.nest = birds:Parrot": "agent.nest is left out: ",
+}
+
+
+def test_kinds_of_packages_are_in_it_and_those_that_fail_are_told(tmp_path: Path):
+    brings(tmp_path, "\n".join(["agent.parrot = birds:ParrotKind", *FAILING]), module=BIRDS)
+    printed = CliRunner().invoke(main, ["schema"])
+    assert printed.exit_code == ExitCode.DONE
+    made = json.loads(printed.stdout)
+    assert "words" in made["$defs"]["ParrotKind"]["properties"]
+    assert not made["$defs"].keys() & {"Odd", "Lost", "Nest"}
+    told = printed.stderr.splitlines()
+    for said in FAILING.values():
+        assert len([each for each in told if each.startswith(said)]) == 1
+
+
+@pytest.mark.parametrize("setting", ["song: Callable", 'song: "Nowhere"', "song: 1 / 0"])
+def test_a_platform_that_fails_is_told_and_left_out(tmp_path: Path, setting: str):
+    module = f"""
+from collections.abc import Callable
+from gateway.config.table import AdapterSection
+class Config(AdapterSection):
+    {setting}
+"""
+    brings(tmp_path)
+    install(tmp_path / "site", "acme = acme_chat", name="acme-chat", module=module, of="acme_chat")
+    printed = CliRunner().invoke(main, ["schema"])
+    assert printed.exit_code == ExitCode.DONE
+    made = json.loads(printed.stdout)
+    assert "acme" not in made["$defs"]["Adapters"]["properties"]
+    assert "ParrotKind" in made["$defs"]
+    assert printed.stderr.startswith("the platform acme is left out: ")
 
 
 def test_the_command_prints_it_and_the_first_config_names_it():
     printed = CliRunner().invoke(main, ["schema"])
-    assert json.loads(printed.stdout)["$defs"].keys() == config_schema()["$defs"].keys()
+    assert json.loads(printed.stdout)["$defs"].keys() == config_schema(print)["$defs"].keys()
     starter = (ROOT / "gateway/starter.toml").read_text()
     assert "#:schema ./parley.schema.json\n" in starter
     assert told(starter) == []
