@@ -34,9 +34,8 @@ from gateway.app.servable import (
     served_teams,
 )
 from gateway.app.servers import ListedServer, findings_of, list_servers, missing_programs
-from gateway.app.start import check_address, check_start, check_store, refusal
+from gateway.app.start import check_health, check_start, check_store, refusal
 from gateway.app.stores import database_of, folder_of, product_of
-from gateway.app.threads import owner_at
 from gateway.base.exit_codes import ExitCode
 from gateway.config.allowances import covers, toml_entry
 from gateway.config.knowledge import KnowledgeConfig
@@ -47,8 +46,7 @@ from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, TeamConfig
 from gateway.config.toml import KeyPath, locate
 from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
 from gateway.content.documents import EXTRA
-from gateway.control.health import OTHER_PORT
-from gateway.errors import CantListen, GatewayError, NotFound
+from gateway.errors import GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
 from gateway.factory.ownership import tools_of
 from gateway.factory.teams import TeamFactory
@@ -101,7 +99,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "")
     findings += await check_database(loaded.config, product=product_of(loaded), offline=offline)
     if not {"store.folder", "store.url"} & {each.name for each in findings if not each.good}:
         findings += await check_store(loaded, offline=offline)
-    findings += await _check_health(loaded)
+    findings += await check_health(loaded)
     findings += unpriced_models(loaded.config)
     if loaded.config.tracing is not None:
         findings += await _check_tracing(loaded.config.tracing, offline=offline)
@@ -160,19 +158,6 @@ def _check_backup(loaded: LoadedConfig) -> Iterator[Finding]:
         problem = folder_problem(folder, store)
         text = problem or folder_warning(folder, store) or str(folder)
         yield Finding(kind="backup", name="backup.folder", good=not problem, text=text)
-
-
-async def _check_health(loaded: LoadedConfig) -> list[Finding]:
-    """A warning if a foreign program has the health port."""
-    health = loaded.config.health
-    if not (loaded.adapters and health.port) or await owner_at(folder_of(loaded.config)):
-        return []
-    try:
-        check_address(health.host, health.port, OTHER_PORT)
-    except CantListen as error:
-        text = f"warning: {error}"
-        return [Finding(kind="health", name=str(health.port), good=True, text=text)]
-    return []
 
 
 async def _check_tracing(config: TracingConfig, *, offline: bool) -> list[Finding]:

@@ -20,11 +20,12 @@ from pathlib import Path
 from gateway.app.findings import Finding
 from gateway.app.load import load_config
 from gateway.app.plugins import check_plugins
-from gateway.app.start import check_start, check_store
+from gateway.app.start import check_health, check_start, check_store
 from gateway.app.stores import folder_of
 from gateway.config.problems import ConfigError
 
 PACKAGE = "parley-gateway"
+AGAIN = "pip install --force-reinstall --no-deps"
 OURS = ("adapters", "gateway", "teams")
 OLDEST_PYTHON = (3, 11)
 TRIED = """
@@ -79,7 +80,7 @@ def clashes(owners: Mapping[str, Iterable[str]], ours: str) -> Iterator[Finding]
             remove = " ".join(others)
             text = (
                 f"{' and '.join(others)} has a package of this name, too, which mixes with "
-                f"Parley's: pip uninstall {remove}, then pip install --force-reinstall {PACKAGE}"
+                f"Parley's: pip uninstall {remove}, then {AGAIN} {PACKAGE} (in a clone: {AGAIN} .)"
             )
             yield Finding(kind="files", name=name, good=False, text=text)
         elif here is not None and here != Path(__file__).parents[2]:
@@ -144,4 +145,4 @@ async def _of_config(path: Path | None) -> list[Finding]:
     wrong += [] if wrong else await check_store(loaded, offline=True)
     store = str((loaded.config.store.url and "a database") or folder_of(loaded.config))
     well = [Finding(kind="store", name="store", good=True, text=store)]
-    return [*found, *(wrong or well)]
+    return [*found, *(wrong or well), *await check_health(loaded)]

@@ -14,6 +14,7 @@ from gateway.app.servable import check_servable
 from gateway.app.stores import database_of, folder_of
 from gateway.app.threads import owner_at
 from gateway.base.exit_codes import ExitCode
+from gateway.control.health import OTHER_PORT
 from gateway.control.socket_place import check_place
 from gateway.errors import CantListen, GatewayError, StoreNotUpgraded
 from gateway.store.tokens import TokenStore, keys_of
@@ -64,6 +65,19 @@ async def check_store(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         await TokenStore(store, keys_of(loaded.config.store.keys)).check()
     except GatewayError as error:
         return [] if isinstance(error, StoreNotUpgraded) else [refusal("store", error)]
+    return []
+
+
+async def check_health(loaded: LoadedConfig) -> list[Finding]:
+    """A warning if a foreign program has the health port."""
+    health = loaded.config.health
+    if not (loaded.adapters and health.port) or await owner_at(folder_of(loaded.config)):
+        return []
+    try:
+        check_address(health.host, health.port, OTHER_PORT)
+    except CantListen as error:
+        text = f"warning: {error}"
+        return [Finding(kind="health", name=str(health.port), good=True, text=text)]
     return []
 
 

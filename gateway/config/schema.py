@@ -22,7 +22,7 @@ OWN_KIND = {
 
 
 def schema_of(table: type[Section], tell: Callable[[str], object]) -> dict[str, Any]:
-    """The JSON Schema of a table and all inside it; what fails is told."""
+    """The JSON Schema of a table; plugins that fail are told."""
 
     class Telling(_Tables):
         def tell(self, name: str, error: Exception) -> None:

@@ -8,7 +8,15 @@ from typing import Any, cast
 
 from typing_extensions import override
 
-from gateway.config.teams import TEAMS, GraphTeam, MagenticOneTeam
+from gateway.config.teams import (
+    TEAMS,
+    GraphTeam,
+    GroupTeam,
+    MagenticOneTeam,
+    RoundRobinTeam,
+    SelectorTeam,
+    SwarmTeam,
+)
 from gateway.migrate.agent_tables import AgentTables
 from gateway.migrate.fields import (
     Fields,
@@ -22,6 +30,12 @@ from gateway.migrate.hidden_secrets import hide_secrets
 from gateway.migrate.part_tables import Form
 
 _TEAMS = {team.kind.made_by.partition(":")[2]: team for team in TEAMS}
+_ENDS: dict[type[GroupTeam], str] = {
+    RoundRobinTeam: "after one round",
+    SelectorTeam: "at ten messages",
+    SwarmTeam: 'at a hand-off to "user", at a text of an agent, and at 40 messages',
+}
+"""Ends of runs that no config sets; AutoGen's go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +131,9 @@ class _TeamTables(AgentTables):
         if kind is MagenticOneTeam and "max_turns" not in table:
             said = "config.toml has no team of this type without max_turns: 20 are used"
             self.report.lose(fields.at("max_turns"), said)
+        if (ends := _ENDS.get(kind)) and not table.keys() & {"max_turns", "termination"}:
+            said = f"has no end of its own: a run ends {ends}; `termination` sets another"
+            self.report.todo.append(f"[teams.{name}] {said}")
         if agents:
             table["agents"] = agents
         return name

@@ -1,5 +1,6 @@
 """`parley doctor`: parts that are well, and advice for others."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 from gateway.app.doctor import clashes, clock
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
+from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.app.test_plugins import brings
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -20,6 +22,14 @@ provider = "demo"
 type = "round_robin"
 max_turns = 1
 agents.a = {{}}
+"""
+SERVED = """
+[adapters.scripted]
+bot_token = "x"
+[[routes]]
+adapter = "scripted"
+channels = "C1"
+users = "members"
 """
 
 
@@ -73,7 +83,26 @@ def test_packages_among_parleys_own_are_named(owners: dict[str, list[str]], told
     assert [each.name for each in found] == told
     for each in found:
         assert "pip uninstall" in each.text
+        again = "pip install --force-reinstall --no-deps"  # the rest of the environment stays
+        assert f"{again} parley-gateway (in a clone: {again} .)" in each.text
         assert not each.good
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_port_that_another_program_has_is_told(tmp_path: Path, host: str):
+    with installed(Platform()), socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        text = f'health = {{{{ host = "{host}", port = {port} }}}}{CONFIG}'
+        _, found = examined(write_config(tmp_path, text))
+        assert port not in found  # the terminal alone has none
+        text += SERVED
+        code, found = examined(write_config(tmp_path, text))
+        assert found[port].startswith("ok warning: Parley can't listen at ")
+        assert found["store"].startswith("ok ")
+        assert code == ExitCode.DONE
+        taken.close()
+        _, found = examined(write_config(tmp_path, text))
+        assert port not in found
 
 
 @pytest.mark.parametrize(("ahead", "good"), [(-10 * 86_400, False), (-60, True), (0, True)])

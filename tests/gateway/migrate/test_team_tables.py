@@ -11,6 +11,7 @@ import pytest
 from gateway.app.check import dump_team
 from gateway.app.import_teams import read_teams, report_text, write_teams
 from gateway.app.load import load_config
+from gateway.config.teams import TEAMS
 from gateway.errors import GatewayError
 from gateway.migrate.team_tables import import_teams
 from teams import BaseGroupChat, MagenticOneGroupChat, RoundRobinGroupChat
@@ -270,3 +271,37 @@ async def test_magentic_one_s_agents_are_taken(tmp_path: Path) -> None:
     text = (tmp_path / "config.toml").read_text()
     assert 'type = "file_surfer"' in text
     assert 'type = "coder"' in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends"),
+    [
+        ("RoundRobinGroupChat", "after one round"),
+        ("SelectorGroupChat", "at ten messages"),
+        ("Swarm", 'at a hand-off to "user", at a text of an agent, and at 40 messages'),
+        ("GraphFlow", ""),
+        ("MagenticOneGroupChat", ""),
+    ],
+)
+def test_an_end_that_the_file_does_not_have_is_told(kind: str, ends: str) -> None:
+    agent = {"provider": "autogen_agentchat.agents.UserProxyAgent", "config": {"name": "a"}}
+    config: dict[str, Any] = {"participants": [agent]}
+    team = {"provider": f"autogen_agentchat.teams.{kind}", "config": config}
+
+    def told() -> list[str]:
+        todo = import_teams(team, tools_module="tools").report.todo
+        return [each for each in todo if "has no end" in each]
+
+    named = next(each.kind.name for each in TEAMS if each.kind.made_by == f"teams:{kind}")
+    said = f"[teams.{named}] has no end of its own: a run ends {ends}; `termination` sets another"
+    assert told() == ([said] if ends else [])
+    config["max_turns"] = 3
+    assert told() == []
+    end = "autogen_agentchat.conditions.MaxMessageTermination"
+    config |= {
+        "max_turns": None,
+        "termination_condition": {"provider": end, "config": {"max_messages": 3}},
+    }
+    assert told() == []
+    config["termination_condition"] = {"provider": "mine.Unheard", "config": {}}
+    assert told() == ([said] if ends else [])
