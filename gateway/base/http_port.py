@@ -26,8 +26,11 @@ LOG = logging.getLogger("gateway")
 
 MOST = 48
 """Requests that are worked on, and connections that stay open without one."""
-MOST_AT_ONCE = 8 * MOST
-"""Connections of a port; of them, silent ones make room once what they have sent is read."""
+MOST_AT_ONCE = 4 * MOST
+"""Connections of a port; of them, silent ones make room once what they have sent is read.
+
+Two ports that are flooded leave a process most of the 1,024 files that are usual.
+"""
 PASSES = 4
 """Passes of the event loop from a connection's arrival until its request has been seen."""
 GRACE = 1.0
