@@ -80,6 +80,10 @@ REMEMBERED: dict[Memory, Row] = {
         ("slack/connection/installs.py", name): Row("workspace", "the next look into the store")
         for name in ("_known", "_org_of")
     },
+    ("slack/connection/installs.py", "_refused_lately"): Row(
+        "workspace", "a minute, or another token"
+    ),
+    ("slack/connection/installs.py", "_renewing"): Row("workspace", "its renewal has ended"),
     ("slack/connection/web_api.py", "_lost"): Row("workspace", "another token"),
     **{
         ("slack/connection/web_api.py", name): Row("workspace", "its next event, or a grant")
