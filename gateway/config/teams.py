@@ -95,6 +95,10 @@ class GroupTeam(Part):
         """The end of a run that has no other one."""
         return None
 
+    def usual_turns(self) -> int | None:
+        """The turns of a run that has no other end."""
+        return None
+
     @cached_property
     def members(self) -> list[str]:
         """Names of the participants, in order."""
@@ -117,6 +121,10 @@ class RoundRobinTeam(_AnnouncingTeam):
 
     type: Literal["round_robin"]
     """Kind of team."""
+
+    @override
+    def usual_turns(self) -> int:
+        return len(self.members)  # one round
 
 
 class SwarmTeam(_AnnouncingTeam):

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from gateway.base.imports import ImportPathError, Imports
 from gateway.config.agents import AgentConfig, AssistantConfig
-from gateway.config.teams import AnyGroup, GraphEdge, GraphTeam, RoundRobinTeam
+from gateway.config.teams import AnyGroup, GraphEdge, GraphTeam
 from gateway.factory.conditions import build_condition
 from gateway.factory.memory import TeamMemory
 from gateway.factory.model_clients import ModelClients
@@ -97,8 +97,8 @@ async def make_group(
     given: dict[str, Any] = {"name": name, "participants": list(participants)}
     if config.ending is not None:
         given["termination_condition"] = build_condition(config.ending, parts.function)
-    elif isinstance(config, RoundRobinTeam) and config.max_turns is None:
-        given["max_turns"] = len(participants)  # one round
+    elif config.max_turns is None and (turns := config.usual_turns()):
+        given["max_turns"] = turns
     if types := [message_type(path, parts.load) for path in config.custom_message_types]:
         given["custom_message_types"] = types
     if isinstance(config, GraphTeam):

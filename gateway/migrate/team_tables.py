@@ -11,7 +11,6 @@ from typing_extensions import override
 from gateway.config.teams import (
     TEAMS,
     GraphTeam,
-    GroupTeam,
     MagenticOneTeam,
     RoundRobinTeam,
     SelectorTeam,
@@ -30,12 +29,8 @@ from gateway.migrate.hidden_secrets import hide_secrets
 from gateway.migrate.part_tables import Form
 
 _TEAMS = {team.kind.made_by.partition(":")[2]: team for team in TEAMS}
-_ENDS: dict[type[GroupTeam], str] = {
-    RoundRobinTeam: "after one round",
-    SelectorTeam: "at ten messages",
-    SwarmTeam: 'at a hand-off to "user", at a text of an agent, and at 40 messages',
-}
-"""Ends of runs that no config sets; AutoGen's go on."""
+_ENDING = (RoundRobinTeam, SelectorTeam, SwarmTeam)
+"""Teams whose runs end though the config sets no end; AutoGen's go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +126,8 @@ class _TeamTables(AgentTables):
         if kind is MagenticOneTeam and "max_turns" not in table:
             said = "config.toml has no team of this type without max_turns: 20 are used"
             self.report.lose(fields.at("max_turns"), said)
-        if (ends := _ENDS.get(kind)) and not table.keys() & {"max_turns", "termination"}:
-            said = f"has no end of its own: a run ends {ends}; `termination` sets another"
+        if kind in _ENDING and not table.keys() & {"max_turns", "termination"}:
+            said = "has no end of its own: `parley check` says where a run ends here"
             self.report.todo.append(f"[teams.{name}] {said}")
         if agents:
             table["agents"] = agents
