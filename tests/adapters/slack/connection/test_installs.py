@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
+from adapters.slack.config import Config
 from adapters.slack.connection.installs import Installations
 from adapters.slack.connection.oauth import States
 from adapters.slack.connection.web_api import Calls, SlackClients
@@ -369,28 +370,34 @@ async def test_an_event_that_slack_gave_up_while_no_token_could_be_renewed_is_re
         assert await run.inbox() == ["turn"]
 
 
+async def rotating(slack: SlackSimulator) -> Config:
+    """The config of an app whose tokens rotate, with the code "c" of an install."""
+    app = replace(slack.world.app, rotation=True)
+    await slack.use_app(app)
+    config = config_of(
+        slack,
+        bot_token=None,
+        client_id=app.client_id,
+        client_secret=app.client_secret,
+        public_url="https://parley.example/",
+        allowed_workspaces=["T0HOME"],
+    )
+    person = slack.person("ann").id
+    code = {"workspace": "T0HOME", "enterprise": "", "user": person, "redirect_uri": "r"}
+    slack.world.codes["c"] = code
+    return config
+
+
 @pytest.mark.parametrize("when", ["before its end", "after its end", "at once"])
 async def test_a_token_that_another_node_renews_is_no_dead_one(tmp_path: Path, when: str) -> None:
     store, keys = new_store(tmp_path), fresh_keys()
     async with SlackSimulator(rates=False, installed=False) as slack, store.own():
-        app = replace(slack.world.app, rotation=True)
-        await slack.use_app(app)
-        config = config_of(
-            slack,
-            bot_token=None,
-            client_id=app.client_id,
-            client_secret=app.client_secret,
-            public_url="https://parley.example/",
-            allowed_workspaces=["T0HOME"],
-        )
+        config = await rotating(slack)
         nodes = [
             Installations(config, TokenStore(store, keys), clock=slack.clock.time) for _ in "ab"
         ]
         clients = [SlackClients(config, node) for node in nodes]
         async with clients[0] as first, clients[1] as second:
-            person = slack.person("ann").id
-            code = {"workspace": "T0HOME", "enterprise": "", "user": person, "redirect_uri": "r"}
-            slack.world.codes["c"] = code
             await nodes[0].exchange("c", "r", first.new_client)
             await second.client_of("T0HOME")
             slack.clock.advance(12 * 3600 - 1000)
@@ -409,21 +416,9 @@ async def test_a_token_that_another_node_renews_is_no_dead_one(tmp_path: Path, w
 async def test_a_refused_refresh_token_is_asked_about_once_a_minute(tmp_path: Path) -> None:
     store, keys = new_store(tmp_path), fresh_keys()
     async with SlackSimulator(rates=False, installed=False) as slack, store.own():
-        app = replace(slack.world.app, rotation=True)
-        await slack.use_app(app)
-        config = config_of(
-            slack,
-            bot_token=None,
-            client_id=app.client_id,
-            client_secret=app.client_secret,
-            public_url="https://parley.example/",
-            allowed_workspaces=["T0HOME"],
-        )
+        config = await rotating(slack)
         node = Installations(config, TokenStore(store, keys), clock=slack.clock.time)
         async with SlackClients(config, node) as clients:
-            person = slack.person("ann").id
-            code = {"workspace": "T0HOME", "enterprise": "", "user": person, "redirect_uri": "r"}
-            slack.world.codes["c"] = code
             await node.exchange("c", "r", clients.new_client)
             slack.fail("oauth.v2.access", Refusal("invalid_refresh_token"), times=-1)
             before = len(slack.calls("oauth.v2.access"))
