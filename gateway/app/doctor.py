@@ -15,6 +15,7 @@ from importlib.metadata import (
     distribution,
     packages_distributions,
 )
+from importlib.util import find_spec
 from pathlib import Path
 
 from gateway.app.findings import Finding
@@ -75,7 +76,8 @@ def clashes(owners: Mapping[str, Iterable[str]], ours: str) -> Iterator[Finding]
     """Packages that have put files among Parley's own."""
     for name in OURS:
         others = sorted({*owners.get(name, ())} - {ours} - ({PACKAGE} if not ours else set()))
-        here = Path(str(sys.modules[name].__file__)).parent.parent if name in sys.modules else None
+        spec = find_spec(name)  # which imports nothing
+        here = Path(str(spec.origin)).parent.parent if spec and spec.origin else None
         if others:
             remove = " ".join(others)
             text = (
@@ -84,7 +86,8 @@ def clashes(owners: Mapping[str, Iterable[str]], ours: str) -> Iterator[Finding]
             )
             yield Finding(kind="files", name=name, good=False, text=text)
         elif here is not None and here != Path(__file__).parents[2]:
-            text = f"it is imported from {here}, and not from Parley's folder: leave that folder"
+            text = f"it is imported from {here}, and not from Parley's folder: "
+            text += "leave that folder, or take it out of PYTHONPATH"
             yield Finding(kind="files", name=name, good=False, text=text)
 
 

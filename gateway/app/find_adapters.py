@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from pathlib import Path
 from typing import Any
 
 from gateway.base.exit_codes import ExitCode
@@ -20,6 +21,8 @@ PACKAGE = "adapters"
 GROUP = "parley.adapters"
 SHARED = {"simulation"}
 """Packages beside the adapters."""
+FOLDER = Path(__file__).parents[2] / PACKAGE
+"""Parley's own adapters: another package may have taken the name."""
 
 
 class AdapterError(GatewayError):
@@ -34,15 +37,13 @@ class AdapterNotFound(AdapterError):
 
 def adapter_names() -> list[str]:
     """The names of all adapters, without importing any."""
-    package = importlib.import_module(PACKAGE)
-    own = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    own = {module.name for module in pkgutil.iter_modules([str(FOLDER)])}
     return sorted(own | {*plugins_in(GROUP)})
 
 
 def platform_names() -> list[str]:
     """The names of all platforms, without importing their adapters."""
-    package = importlib.import_module(PACKAGE)
-    own = {each.name for each in pkgutil.iter_modules(package.__path__) if each.ispkg}
+    own = {each.name for each in pkgutil.iter_modules([str(FOLDER)]) if each.ispkg}
     return sorted((own - SHARED) | {*plugins_in(GROUP)})
 
 

@@ -1,6 +1,9 @@
 """`parley doctor`: parts that are well, and advice for others."""
 
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from tests.gateway.app.test_plugins import brings
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
+ROOT = Path(__file__).parents[3]
 CONFIG = """
 store = {{ folder = "{store}" }}
 [models.m]
@@ -86,6 +90,26 @@ def test_packages_among_parleys_own_are_named(owners: dict[str, list[str]], told
         again = "pip install --force-reinstall --no-deps"  # the rest of the environment stays
         assert f"{again} parley-gateway (in a clone: {again} .)" in each.text
         assert not each.good
+
+
+@pytest.mark.parametrize("command", ["--help", "schema", "doctor"])
+def test_a_foreign_package_of_one_of_our_names_ends_no_command(tmp_path: Path, command: str):
+    foreign = tmp_path / "theirs" / "adapters"
+    foreign.mkdir(parents=True)
+    (foreign / "__init__.py").write_text("import torch_that_is_not_here\n")
+    done = subprocess.run(
+        [sys.executable, "-c", "from gateway.cli import main; main()", command],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(foreign.parent), str(ROOT)])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert "Traceback" not in done.stderr
+    if command == "doctor":
+        assert f"imported from {foreign.parent}" in done.stdout
+        assert done.returncode == ExitCode.FAILED
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
