@@ -371,7 +371,7 @@ async def test_an_event_that_slack_gave_up_while_no_token_could_be_renewed_is_re
 
 
 async def rotating(slack: SlackSimulator) -> Config:
-    """The config of an app whose tokens rotate, with the code "c" of an install."""
+    """The config of an app whose tokens rotate; "c" installs it."""
     app = replace(slack.world.app, rotation=True)
     await slack.use_app(app)
     config = config_of(
