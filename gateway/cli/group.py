@@ -90,9 +90,10 @@ def _end_without_output(ctx: click.Context) -> NoReturn:
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Write a text; this and `say_json` are all that commands write with.
 
-    Nothing in it steers a terminal, and no secret of the config is left.
+    Nothing in it steers a terminal, and no secret of the config is left. Raises GatewayError if
+    the output takes nothing, such as a full disk.
     """
-    click.echo(_safe(text), err=err, nl=nl)
+    _write(_safe(text), err=err, nl=nl)
 
 
 def say_json(text: str) -> None:
@@ -101,7 +102,18 @@ def say_json(text: str) -> None:
     from gateway.base.redaction import REDACTION
     from gateway.render.sanitize import sanitize_json
 
-    click.echo(sanitize_json(REDACTION.known(text)))
+    _write(sanitize_json(REDACTION.known(text)))
+
+
+def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
+    try:
+        click.echo(text, err=err, nl=nl)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if not err:
+            leave_output()  # it is tried again as the interpreter ends
+        raise GatewayError(f"The output can't be written: {error.strerror}.") from error
 
 
 def _safe(text: str) -> str:
