@@ -122,6 +122,7 @@ NO_REFUSALS: dict[str, set[str]] = {
     "discord/connection/event_queue.py": {"_number", "_open", "looks_at_direct", "open", "owed"},
     "discord/connection/rate_limits.py": {"_hashes"},
     "discord/connection/shard_session.py": {"_leaving", "ws"},
+    "discord/conversations/threads.py": {"_unkept"},
     "discord/connection/shards.py": {"_connected", "_held", "_newest", "_open"},
     "discord/inbound/archived_threads.py": {"_inherited", "told"},
     "discord/inbound/messages.py": {"_participates"},

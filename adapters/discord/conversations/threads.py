@@ -104,6 +104,8 @@ class MessageTargets:
         self.direct: dict[str, str] = {}
         """Direct channels in which somebody has written, with the thread that they have last."""
         self._openings = BoundedCache[str, ThreadOpening](1_000)
+        self._unkept = BoundedCache[str, str](1_000)
+        """Private threads that were made, and not kept yet, by their roots."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def load(self) -> None:
@@ -253,24 +255,29 @@ class MessageTargets:
         return MessageTarget(root, thread=True, name=title)
 
     async def _open_private(self, key: ConversationKey, opening: ThreadOpening) -> MessageTarget:
+        channel = self._unkept.get(key.root) or await self._make_private(key, opening.title)
+        self._unkept.put(key.root, channel)  # where the store takes nothing, it is tried again
+        await self._roots.keep(THREAD, key, channel)
+        self._unkept.forget(key.root)
+        if opening.asker:
+            await self._rest.call("PUT", f"/channels/{channel}/thread-members/{opening.asker}")
+        if not is_command_thread(key):  # the command's answer points there
+            await self._point_to(channel, key)
+        return MessageTarget(channel, thread=True)
+
+    async def _make_private(self, key: ConversationKey, title: str) -> str:
         thread: Mapping[str, Any] = await self._rest.call(
             "POST",
             f"/channels/{key.channel}/threads",
             json={
-                "name": opening.title or UNTITLED,
+                "name": title or UNTITLED,
                 "type": PRIVATE,
                 "auto_archive_duration": ARCHIVE_MINUTES,
                 "invitable": True,
             },
         )
         self.locked.learn(thread)
-        channel = str(thread["id"])
-        await self._roots.keep(THREAD, key, channel)
-        if opening.asker:
-            await self._rest.call("PUT", f"/channels/{channel}/thread-members/{opening.asker}")
-        if not is_command_thread(key):  # the command's answer points there
-            await self._point_to(channel, key)
-        return MessageTarget(channel, thread=True)
+        return str(thread["id"])
 
     async def _point_to(self, thread: str, key: ConversationKey) -> None:
         """Lead from the message that began the conversation to its thread."""

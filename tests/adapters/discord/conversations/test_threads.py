@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
@@ -14,7 +15,9 @@ from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import MessageTargets
 from adapters.discord.testing import DiscordSimulator, ServerError
 from gateway.access.authority import Access
+from gateway.adapter import AdapterHost
 from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.errors import StoreFull
 from gateway.gateway import Gateway
 from gateway.surface import OutcomeUnknown
 from tests.adapters.discord.serving import EVERYWHERE
@@ -84,6 +87,41 @@ async def test_a_thread_that_another_node_opened_after_this_one_had_failed_is_fo
     opened = await first.find(key)
     assert (await second.find(key)).channel == opened.channel
     assert len(discord.threads(discord.channel("general"))) == 1
+
+
+class FullDisk:
+    """A gateway whose store takes no marks, and its marks."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self.marks = self
+        self.full = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._gateway, name)
+
+    async def read(self, platform: str, name: str = "") -> Mapping[str, str]:
+        return await self._gateway.marks.read(platform, name)
+
+    async def keep(self, platform: str, name: str, value: str, *, of: ConversationKey) -> None:
+        if self.full:
+            raise StoreFull
+        await self._gateway.marks.keep(platform, name, value, of=of)
+
+
+async def test_a_private_thread_that_could_not_be_kept_is_not_made_again(
+    discord: DiscordSimulator, client: Rest, gateway: Gateway
+) -> None:
+    host = FullDisk(gateway)
+    asked = await discord.person("alice").mentions(discord.channel("general"), "hello")
+    targets = MessageTargets(client, "private", cast("AdapterHost", host))
+    key = await begun(discord, gateway, str(asked.id))
+    for _ in range(3):
+        with pytest.raises(StoreFull):
+            await targets.find(key)
+    host.full = False
+    found = await targets.find(key)
+    assert [str(each.id) for each in discord.threads(discord.channel("general"))] == [found.channel]
 
 
 async def test_a_thread_that_nobody_knows_is_asked_for_again_after_seconds(
