@@ -1,4 +1,4 @@
-"""What all commands share: output that can't be written."""
+"""Shared parts of the commands: output that can't be written."""
 
 import os
 import subprocess
