@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cache
+from math import isnan
 from typing import (
     ClassVar,
     Literal,
     Protocol,
     TypeAlias,
     TypeVar,
+    cast,
     runtime_checkable,
 )
 
@@ -50,6 +52,22 @@ not write there.
 
 MODERATED = "The automatic moderation of this place refused it."
 """Text of a CallRejected that people are to be told."""
+
+
+LONGEST_WAIT = 3600.0
+"""Seconds for which a platform is left alone at most, whatever its answer asks."""
+
+
+def seconds_told(told: object, otherwise: float) -> float:
+    """The seconds that an answer asks to wait, if that is a number.
+
+    A header that a broken or hostile machine has made silences nobody for ever.
+    """
+    try:
+        seconds = float(cast("str", told))
+    except (TypeError, ValueError, OverflowError):
+        return otherwise
+    return otherwise if isnan(seconds) else min(max(seconds, 0.0), LONGEST_WAIT)
 
 
 class RateLimited(GatewayError):

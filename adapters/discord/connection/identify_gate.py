@@ -98,10 +98,10 @@ class IdentifyGate:
             return SessionLimit(
                 max(int(found["max_concurrency"]), 1),
                 int(found["remaining"]),
-                float(found["reset_after"]) / 1000 or DAY,
+                min(float(found["reset_after"]) / 1000 or DAY, DAY),
             )
         except AuthError:
             raise
-        except (GatewayError, KeyError, TypeError, ValueError) as error:
+        except (GatewayError, KeyError, TypeError, ValueError, OverflowError) as error:
             LOG.warning("could not ask Discord for the limit of sessions: %r", error)
             return SessionLimit()

@@ -14,6 +14,7 @@ from adapters.discord.config import PLATFORM
 from gateway.pacing.bucket import Bucket
 from gateway.pacing.limits import Caller, Limit, Rank, Told
 from gateway.pacing.pacer import Pacer
+from gateway.surface import seconds_told
 
 SPACING = 1.25
 """Seconds between two edits where Discord says nothing of its limits."""
@@ -52,7 +53,7 @@ class Buckets:
         try:
             limit = int(headers["X-RateLimit-Limit"])
             left = int(headers["X-RateLimit-Remaining"])
-            seconds = float(headers["X-RateLimit-Reset-After"]) + MARGIN
+            seconds = seconds_told(headers["X-RateLimit-Reset-After"], 0.0) + MARGIN
         except (KeyError, ValueError):
             bucket.source.learn_nothing(self.pacer.clock.time())
         else:

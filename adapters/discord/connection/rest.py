@@ -35,6 +35,7 @@ from gateway.surface import (
     OwnPace,
     PlatformUnreachable,
     RateLimited,
+    seconds_told,
 )
 from teams.bounded import read_most
 
@@ -290,10 +291,7 @@ class Rest:
         self, answer: aiohttp.ClientResponse, body: dict[str, Any], bucket: Bucket | None
     ) -> RateLimited:
         wait = body.get("retry_after", answer.headers.get("Retry-After", "5"))
-        try:
-            seconds = max(float(wait), 0.0)
-        except (TypeError, ValueError):
-            seconds = 5.0
+        seconds = seconds_told(wait, 5.0)
         everything = body.get("global") or "global" in answer.headers.get("X-RateLimit-Scope", "")
         # Without Via it is not the API that answers but what stands before it, for the address.
         if everything:

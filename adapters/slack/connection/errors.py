@@ -13,7 +13,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from gateway.base.proxy_connector import failure
-from gateway.surface import PlatformUnreachable, RateLimited
+from gateway.surface import PlatformUnreachable, RateLimited, seconds_told
 
 RETRY_AFTER = 30.0
 """Seconds to wait where Slack refuses for its rate and does not say for how long."""
@@ -73,8 +73,7 @@ class Refused:
         """The error where Slack refused for its rate."""
         if self.status != 429 and self.code not in _RATE:  # noqa: PLR2004 (HTTP)
             return None
-        found = str(self.headers.get("Retry-After", ""))
-        return RateLimited(float(found) if found.isdecimal() else RETRY_AFTER)
+        return RateLimited(seconds_told(self.headers.get("Retry-After"), RETRY_AFTER))
 
     @property
     def unsure(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
@@ -16,7 +17,7 @@ from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.testing import DiscordSimulator, TooManyRequests
 from gateway.errors import NodeCutOff
 from gateway.pacing.limits import Caller
-from gateway.surface import RateLimited
+from gateway.surface import LONGEST_WAIT, RateLimited
 
 CONNECTIONS = 100
 """As many as a session of aiohttp opens at a time."""
@@ -136,6 +137,21 @@ async def test_a_refusal_for_a_moment_is_waited_for_once(
         with pytest.raises(RateLimited):
             await calling
     assert len(discord.calls("POST")) == 1 + posts
+
+
+@pytest.mark.parametrize("told", [1e300, "9" * 400, "Infinity"], ids=["1e300", "digits", "inf"])
+async def test_no_answer_silences_the_bot_for_more_than_an_hour(told: object) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        body = json.dumps({"retry_after": told, "global": True, "message": "wait"})
+        return web.Response(status=429, text=body, content_type="application/json")
+
+    app = web.Application()
+    app.router.add_post("/channels/1/messages", answer)
+    async with TestServer(app) as server, Rest(SecretStr("t"), str(server.make_url(""))) as rest:
+        for _ in range(2):  # the second is held by what the first was told
+            with pytest.raises(RateLimited) as limited:
+                await rest.call("POST", "/channels/1/messages", json={"content": "one"})
+            assert 0 < limited.value.retry_after <= LONGEST_WAIT + 1
 
 
 async def test_a_second_refusal_is_told(discord: DiscordSimulator, client: Rest) -> None:

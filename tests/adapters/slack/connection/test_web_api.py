@@ -57,6 +57,13 @@ async def test_a_post_without_an_answer_is_made_once_and_looked_up(desk: Desk, f
     assert bool(await desk.surface.find(desk.place, "k1", 0.0, speech=True)) == stands
 
 
+async def test_no_answer_silences_the_bot_for_more_than_an_hour(desk: Desk) -> None:
+    desk.slack.fail("chat.postMessage", TooManyRequests(10**12, plainly=True))
+    with pytest.raises(RateLimited) as limited:
+        await desk.surface.post(desk.place, HELLO)
+    assert limited.value.retry_after == 3600
+
+
 @pytest.mark.parametrize("limit", [TooManyRequests(17), TooManyRequests(17, plainly=True)])
 async def test_a_rate_limit_says_for_how_long(desk: Desk, limit: TooManyRequests) -> None:
     desk.slack.fail("chat.postMessage", limit)
