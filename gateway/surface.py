@@ -59,7 +59,7 @@ LONGEST_WAIT = 3600.0
 
 
 def seconds_told(told: object, otherwise: float) -> float:
-    """The seconds that an answer asks to wait, if that is a number.
+    """The seconds that an answer asks to wait, within reason.
 
     A header that a broken or hostile machine has made silences nobody for ever.
     """

@@ -1,4 +1,4 @@
-"""How long a platform's answer asks to wait."""
+"""Waits that platforms ask for."""
 
 import pytest
 
