@@ -292,10 +292,11 @@ class ExpiryResult(SettledRequests):
 
 @value
 class ExpiredThreads:
-    """Threads that retention has removed, and the number `left` for later."""
+    """Threads and memos that retention removed; threads left for later."""
 
     threads: tuple[str, ...]
     left: int = 0
+    memos: int = 0
 
 
 @value

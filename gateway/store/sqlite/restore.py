@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import logging
 import os
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -40,18 +41,19 @@ async def put_staged(store: Path, *, commits: int) -> None:
     await asyncio.to_thread(_put, store, commits)
 
 
-def delete_from_copy(copy: Path, threads: Collection[str]) -> None:
-    """Delete threads from a copy of the store, or else the copy."""
+def delete_from_copy(copy: Path, threads: Collection[str], memos: Sequence[int]) -> None:
+    """Delete threads and lost memos from a copy, or else the copy."""
     try:
         with closing(sqlite3.connect(copy, isolation_level=None)) as raw:
             prepare(raw, "foreign_keys = ON", "secure_delete = ON")
             raw.execute("BEGIN IMMEDIATE")
             for statement in _DELETE:  # in the tables that the oldest format has
                 raw.executemany(statement, [{"thread": thread} for thread in threads])
+            raw.execute(_DELETE_MEMOS, {"kept": json.dumps(memos)})
             raw.execute("COMMIT")
     except sqlite3.Error as error:
         LOG.warning(
-            "the copy %s is deleted, because threads can't be deleted in it: %s",
+            "the copy %s is deleted, because nothing can be deleted in it: %s",
             copy,
             describe(error),
         )
@@ -64,6 +66,7 @@ _DELETE = (
     "DELETE FROM audit WHERE thread = :thread",
     "DELETE FROM threads WHERE id = :thread",
 )
+_DELETE_MEMOS = "DELETE FROM memos WHERE id NOT IN (SELECT value FROM json_each(:kept))"
 
 
 def kept(store: Path) -> Path:

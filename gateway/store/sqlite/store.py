@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from functools import cached_property
@@ -53,6 +53,7 @@ from gateway.store.sqlite.stand_ins import stand_in
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
+from gateway.store.units.memos import memo_ids
 from gateway.store.units.threads import thread_ids
 
 LOG = logging.getLogger("gateway.store")
@@ -294,20 +295,23 @@ class SqliteStore(SqliteReader, UnitWriter):
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove from the disk what the database has let go of."""
-        await asyncio.to_thread(self._remove_files, threads, person=person)
+        copies = [] if person else [*self._folder.glob("parley.v*.db")]
+        memos = await self.read(memo_ids) if copies else []
+        await asyncio.to_thread(self._remove_files, threads, copies, memos)
         if self._writer is not None and not await self._writer.empty_log():
             LOG.warning("a reader kept what was deleted in the write-ahead log a little longer")
 
-    def _remove_files(self, threads: Collection[str], *, person: bool) -> None:
+    def _remove_files(
+        self, threads: Collection[str], copies: Collection[Path], memos: Sequence[int]
+    ) -> None:
         for thread in threads:
             shutil.rmtree(self._work_folder(thread), ignore_errors=True)
         # The copies from before a migration or a restore hold what was said until then. Without
         # those from before a migration there is no way back to an older version.
-        copies = [] if person else [*self._folder.glob("parley.v*.db")]
         for copy in {*self._folder.glob("parley.*.db*")}.difference(copies):
             copy.unlink(missing_ok=True)
         for copy in copies:
-            delete_from_copy(copy, threads)
+            delete_from_copy(copy, threads, memos)
 
     async def _sweep(self) -> None:
         """Remove the work folders of deleted threads that a crash left behind."""

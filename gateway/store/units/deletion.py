@@ -96,7 +96,7 @@ def delete_person(connection: Connection, person: str, /) -> list[str]:
 
 
 def _expired(found: ExpiredThreads, *_: float) -> Erased | None:
-    return Erased(found.threads) if found.threads else None
+    return Erased(found.threads) if found.threads or found.memos else None
 
 
 @writes(alone=True, erases=_expired)
@@ -132,7 +132,7 @@ def expire(
         mark(connection, _LEFT["platform"], _LEFT["name"], f"{next_at} {left}")
     else:
         connection.execute("DELETE FROM marks WHERE platform = :platform AND name = :name", _LEFT)
-    return ExpiredThreads(threads=threads, left=left)
+    return ExpiredThreads(threads=threads, left=left, memos=memos)
 
 
 @reads

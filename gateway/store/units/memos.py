@@ -7,7 +7,7 @@ from dataclasses import asdict
 from gateway.conversation import Author
 from gateway.errors import LeaseLost
 from gateway.store.connection import Connection
-from gateway.store.operations import reads, writes
+from gateway.store.operations import Erased, reads, writes
 from gateway.store.records import Memo, MemoPlace
 from gateway.store.turn_records import Lease
 from gateway.store.units.rows import first, scalar
@@ -31,6 +31,11 @@ def memos_of(connection: Connection, person: str) -> list[Memo]:
     """Memos written on the person's behalf, by any team, newest first."""
     query = "SELECT * FROM memos WHERE person = :person ORDER BY id DESC"
     return [*map(rows_as(Memo), connection.fetch(query, {"person": person}))]
+
+
+def memo_ids(connection: Connection) -> list[int]:
+    """All memos that there are."""
+    return [row["id"] for row in connection.fetch("SELECT id FROM memos")]
 
 
 @writes
@@ -67,7 +72,11 @@ def add_memo(
     return connection.insert(_INSERT, row)
 
 
-@writes
+def _memo_erased(deleted: bool, *_: object) -> Erased | None:
+    return Erased() if deleted else None
+
+
+@writes(erases=_memo_erased)
 def delete_memo(
     connection: Connection, lease: Lease, place: MemoPlace, person: str, memo: int
 ) -> bool:

@@ -19,14 +19,15 @@ from gateway.errors import (
     StoreTooOld,
     StoreUnwritable,
 )
-from gateway.store.decisions import NewThread
+from gateway.store.decisions import MemoReply, NewThread
 from gateway.store.formats import LAST_UPGRADE, OLDEST, migrations, newest_format
+from gateway.store.records import MemoPlace
 from gateway.store.sqlite.store import READERS, SqliteStore, temporary_store
-from gateway.store.units import deletion, rows, threads
+from gateway.store.units import deletion, memos, rows, threads
 from gateway.store.units import rows as row_units
 from gateway.store.units import threads as thread_units
 from gateway.store.units.copies import broken_promises
-from tests.gateway.store.talk import take
+from tests.gateway.store.talk import ANN, begun, take
 
 pytestmark = pytest.mark.sqlite
 
@@ -157,6 +158,32 @@ async def test_the_copy_for_the_way_back_is_kept_without_what_was_deleted_since(
         copy.write_text("no database any more")
         await store.run(deletion.delete_thread, "t1")
     assert not copy.exists()
+
+
+async def test_a_memo_that_is_deleted_is_in_no_copy_for_the_way_back(tmp_path):
+    place = MemoPlace(team="demo", scope="team", key="")
+    now = [100.0]
+    old = SqliteStore(tmp_path, steps=NOW, clock=lambda: now[0])
+    async with old.own():
+        work, numbers = await begun(old), dict[str, int]()
+        for text in ("by an agent", "by its person", "by its age", "kept"):
+            now[0] += text == "kept"
+            numbers[text] = await old.run(
+                memos.add_memo, work.lease, place, ANN, text, call=text, most=9
+            )
+    copy = tmp_path / f"parley.v{LAST}.db"
+    store = SqliteStore(tmp_path, steps={**NOW, LAST + 1: STEPS[LAST + 1]}, clock=lambda: now[0])
+    async with store.own():
+        texts = "SELECT GROUP_CONCAT(text, ', ') FROM memos"
+        assert column(copy, texts) == "by an agent, by its person, by its age, kept"
+        agent, person = numbers["by an agent"], numbers["by its person"]
+        assert await store.run(memos.delete_memo, work.lease, place, ANN.id, agent)
+        assert column(copy, texts) == "by its person, by its age, kept"
+        await take(store, "/memory", MemoReply(delete=person), kind="command")
+        assert column(copy, texts) == "by its age, kept"
+        await store.run(deletion.expire, now[0])
+        assert column(copy, texts) == "kept"
+        assert b"by its age" not in copy.read_bytes()
 
 
 async def test_a_new_store_takes_the_same_steps_without_copies(tmp_path):
