@@ -11,6 +11,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -268,6 +269,7 @@ class Writer:
         left = list(jobs)
         try:
             began = perf_counter()
+            _undo(connection)  # what the last one could not
             connection.execute("BEGIN IMMEDIATE")
             if (results := _all(connection, jobs)) is not None:
                 answers = [(job, result, None) for job, result in zip(jobs, results, strict=True)]
@@ -293,8 +295,8 @@ class Writer:
             if self._count is not None:
                 self._count.note()
         except BaseException as error:
-            if connection.raw.in_transaction:
-                connection.execute("ROLLBACK")
+            with suppress(sqlite3.Error):  # the next one tries again
+                _undo(connection)
             if not answers:  # it could not even begin
                 failed, left = left, []
             else:
@@ -347,10 +349,15 @@ def _all(connection: SqliteConnection, jobs: list[_Job]) -> list[Any] | None:
             connection.now = job.now
             results.append(job.unit(connection))
     except BaseException:  # it fails again, on its own, and is answered then
-        if connection.raw.in_transaction:
-            connection.execute("ROLLBACK")
+        _undo(connection)
         return None
     return results
+
+
+def _undo(connection: SqliteConnection) -> None:
+    """Undo the open transaction, if any."""
+    if connection.raw.in_transaction:
+        connection.execute("ROLLBACK")
 
 
 def _savepoint(connection: SqliteConnection, job: _Job) -> tuple[Any, BaseException | None]:

@@ -200,6 +200,35 @@ async def test_a_unit_that_can_not_even_be_undone_is_answered(tmp_path, step):
     assert stored == [value for value, result in told if not isinstance(result, Exception)]
 
 
+@pytest.mark.parametrize("given", [(1, 1, 2), (1, 2), (1, 1), (1,)])
+@pytest.mark.parametrize("steps", ["ROLLBACK", "COMMIT ROLLBACK", "COMMIT", "BEGIN"])
+async def test_a_transaction_that_can_not_even_be_undone_ends_no_writer(tmp_path, steps, given):
+    refused = set()
+
+    def connect():
+        connection = sqlite3.connect(tmp_path / "w.db", isolation_level=None)
+        connection.execute("CREATE TABLE t (x UNIQUE)")
+        connection.set_authorizer(
+            lambda action, asked, *_: action == sqlite3.SQLITE_TRANSACTION and asked in refused
+        )
+        return connection
+
+    writer = Writer(connect)
+    await writer.start()
+    async with asyncio.timeout(5):
+        go, first = await busy(writer)
+        units = [asyncio.ensure_future(writer.write(insert(value))) for value in given]
+        await asyncio.sleep(0)
+        refused.update(steps.split())
+        go.set()
+        results = await asyncio.gather(first, *units, return_exceptions=True)
+        refused.clear()
+        stored = await writer.write(values)
+    await writer.close()
+    told = zip(given, results[1:], strict=True)
+    assert stored == [value for value, result in told if not isinstance(result, Exception)]
+
+
 async def test_a_connection_that_cannot_be_opened_is_said_at_the_start(tmp_path):
     writer = Writer(lambda: sqlite3.connect(tmp_path / "no" / "where.db"))
     with pytest.raises(StoreUnwritable):
