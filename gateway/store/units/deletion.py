@@ -10,6 +10,7 @@ from gateway.store.turn_records import ExpiredThreads, RetentionPause
 from gateway.store.units import audit, out_of_order, usage
 from gateway.store.units.adapters import mark
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
+from gateway.store.units.search_index import WORDS
 from gateway.store.units.threads import THREADS_OF
 
 FEW = 5
@@ -45,6 +46,7 @@ def delete_thread(
     row = first(connection, "SELECT key FROM threads WHERE id = :thread", {"thread": thread})
     if row is None:
         raise NotFound(f"There is no thread {thread!r}.")
+    connection.lock(WORDS)  # before its row, which who indexes words may need
     out_of_order.remember_thread(connection, thread)
     audit.forget_thread(connection, thread)
     audit.note(connection, "thread.deleted", thread=thread, **noted)

@@ -19,6 +19,8 @@ from gateway.store.units.rows import UNSYNCED, scalar
 TEXTS = 400
 """Texts whose words are added at once."""
 INDEX_TABLES = "('word_threads', 'searched', 'unsearched')"
+WORDS = "words"
+"""The lock of who indexes words; who takes some away waits for it."""
 SLICE = 128
 """Threads whose words are written side by side."""
 
@@ -99,7 +101,7 @@ def index_anew(connection: Connection) -> None:
 def index_words(connection: Connection) -> bool:
     """Index the words of some texts; True if more are left."""
     connection.execute(UNSYNCED)
-    connection.lock("words")  # who takes some away is waited for
+    connection.lock(WORDS)
     added: list[dict[str, int | str]] = []
     left = TEXTS
     for row in connection.fetch(_NEXT, {"most": TEXTS}):

@@ -27,6 +27,7 @@ from gateway.store.decisions import (
     QueueRemoval,
     RequestAnswer,
     RequestSupport,
+    ThreadDeletion,
 )
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
@@ -178,15 +179,30 @@ async def test_a_message_waits_for_nobody_who_indexes_words(store):
 
 
 @pytest.mark.parametrize("at", ["SELECT title AS text", "INSERT INTO word_threads"])
-@pytest.mark.parametrize("change", ["edit", "title", "person"])
+@pytest.mark.parametrize("change", ["edit", "title", "withdrawal", "/forget", "thread", "person"])
 async def test_who_takes_words_away_meets_who_indexes_them(store, at, change):
     await store.write(taken("old words"))
-    changes = {
-        "edit": taken("new", event="edit", at="5", decision=MessageEdit(anybody=False)),
-        "title": lambda connection: threads.rename_thread(connection, "t", "another"),
-        "person": lambda connection: deletion.delete_person(connection, ANN.id),
+    decides: dict[str, tuple[EventKind, Decision]] = {
+        "edit": ("edit", MessageEdit(anybody=False)),
+        "withdrawal": ("delete", MessageWithdrawal(anybody=True)),
+        "/forget": ("message", ThreadDeletion(reply="")),
     }
-    await meet(store, search_index.index_words, at, changes[change])
+    changes = {
+        "title": lambda connection: threads.rename_thread(connection, "t", "another"),
+        "thread": lambda connection: deletion.delete_thread(connection, "t"),
+        "person": lambda connection: deletion.delete_person(connection, ANN.id),
+    } | {
+        name: taken("new", event=event, at="5", decision=decision, thread="u", dedupe=("d",))
+        for name, (event, decision) in decides.items()
+    }
+    runs: list[str] = []
+
+    def noted(name, unit):
+        return lambda connection: runs.append(name) or unit(connection)
+
+    index = noted("index", search_index.index_words)
+    await meet(store, index, at, noted(change, changes[change]))
+    assert runs == ["index", change]  # neither was in the other's way
     while await store.run(search_index.index_words):
         pass
     assert await faults(store) == []
