@@ -1,14 +1,19 @@
-"""The termination conditions; `&` and `|` combine them."""
+"""The termination conditions; `&` and `|` combine them.
+
+An expression of config.toml names them without `Termination`. Their constructors say the rest: the
+arguments, and in annotations what these mean.
+"""
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel
 
 from teams._base.malformed import malformed_is_value_error
+from teams._base.meanings import ImportPath, Named
 from teams._components.component import Component
 from teams._components.constructor_config import config_of_constructor
 from teams._contract.termination import TerminatedException, TerminationCondition
@@ -17,6 +22,7 @@ from teams._messages.chat import HandoffMessage, StopMessage, TextMessage
 from teams._messages.events import ToolCallExecutionEvent
 
 Delta = Sequence[BaseAgentEvent | BaseChatMessage]
+Speaker = Annotated[str, Named("speakers")]
 
 
 class _Condition(TerminationCondition):
@@ -105,7 +111,7 @@ class TextMentionTermination(_Condition, Component[BaseModel]):
 
     component_config_schema = config_of_constructor()
 
-    def __init__(self, text: str, sources: Sequence[str] | None = None) -> None:
+    def __init__(self, text: str, sources: Sequence[Speaker] | None = None) -> None:
         self._text = text
         self._sources = sources
 
@@ -185,7 +191,7 @@ class HandoffTermination(_Condition, Component[BaseModel]):
 
     component_config_schema = config_of_constructor()
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: Annotated[str, Named("targets")]) -> None:
         self._target = target
 
     async def _reason(self, messages: Delta) -> str | None:
@@ -265,7 +271,7 @@ class SourceMatchTermination(_Condition, Component[BaseModel]):
 
     component_config_schema = config_of_constructor()
 
-    def __init__(self, sources: list[str]) -> None:
+    def __init__(self, sources: list[Speaker]) -> None:
         self._sources = sources
 
     async def _reason(self, messages: Delta) -> str | None:
@@ -280,7 +286,7 @@ class TextMessageTermination(_Condition, Component[BaseModel]):
 
     component_config_schema = config_of_constructor()
 
-    def __init__(self, source: str | None = None) -> None:
+    def __init__(self, source: Speaker | None = None) -> None:
         self._source = source
 
     async def _reason(self, messages: Delta) -> str | None:
@@ -295,7 +301,7 @@ class FunctionCallTermination(_Condition, Component[BaseModel]):
 
     component_config_schema = config_of_constructor()
 
-    def __init__(self, function_name: str) -> None:
+    def __init__(self, function_name: Annotated[str, Named("calls")]) -> None:
         self._function_name = function_name
 
     async def _reason(self, messages: Delta) -> str | None:
@@ -314,7 +320,10 @@ class FunctionalTermination(_Condition):
     component form.
     """
 
-    def __init__(self, func: Callable[[Delta], bool] | Callable[[Delta], Awaitable[bool]]) -> None:
+    def __init__(
+        self,
+        func: Annotated[Callable[[Delta], bool] | Callable[[Delta], Awaitable[bool]], ImportPath()],
+    ) -> None:
         self._func = func
 
     async def _reason(self, messages: Delta) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from teams._base.lazy_exports import lazy_exports
+from teams._base.lazy_exports import lazy_exports_in
 
 if TYPE_CHECKING:
     from teams._base.kind_family import (
@@ -18,21 +18,14 @@ if TYPE_CHECKING:
     from teams._base.kinds import (
         Agent,
         DescribedAgent,
-        EmptyIsNone,
-        Given,
-        ImportPath,
-        InThread,
         Item,
         Kind,
+        Load,
         Maker,
-        Meaning,
         Model,
-        Named,
         NetworkRules,
         OwnPart,
         Part,
-        PythonOnly,
-        Reaches,
         Shown,
         Tool,
         Use,
@@ -43,7 +36,26 @@ if TYPE_CHECKING:
         tables_in,
         uses_of,
     )
-    from teams._base.plugins import PLUGINS, Plugin, PluginError, packages_of, plugins_in
+    from teams._base.meanings import (
+        EmptyIsNone,
+        Given,
+        ImportPath,
+        InThread,
+        Meaning,
+        Named,
+        PythonOnly,
+        Reaches,
+        meanings_in,
+    )
+    from teams._base.plugins import (
+        PLUGINS,
+        Plugin,
+        PluginError,
+        load_plugin,
+        packages_of,
+        plugins_in,
+        plugins_of,
+    )
     from teams._base.tables import (
         ConfigPath,
         Method,
@@ -75,6 +87,7 @@ __all__ = [
     "Item",
     "Kind",
     "KindsOf",
+    "Load",
     "Maker",
     "Meaning",
     "Method",
@@ -98,11 +111,14 @@ __all__ = [
     "config_folder",
     "family_of",
     "is_others",
+    "load_plugin",
+    "meanings_in",
     "meanings_of",
     "needs_part",
     "own_part",
     "packages_of",
     "plugins_in",
+    "plugins_of",
     "setting_error",
     "setting_errors",
     "shorthand",
@@ -114,65 +130,12 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_exports(
+    __getattr__, __dir__ = lazy_exports_in(
         __name__,
-        {
-            "teams._base.kind_family": (
-                "KindsOf",
-                "OTHERS",
-                "family_of",
-                "is_others",
-                "needs_part",
-            ),
-            "teams._base.kind_names": ("Declared", "Family", "KINDS"),
-            "teams._base.kinds": (
-                "Agent",
-                "DescribedAgent",
-                "EmptyIsNone",
-                "Given",
-                "ImportPath",
-                "InThread",
-                "Item",
-                "Kind",
-                "Maker",
-                "Meaning",
-                "Model",
-                "Named",
-                "NetworkRules",
-                "OwnPart",
-                "Part",
-                "PythonOnly",
-                "Reaches",
-                "Shown",
-                "Tool",
-                "Use",
-                "Want",
-                "argument_of",
-                "meanings_of",
-                "own_part",
-                "tables_in",
-                "uses_of",
-            ),
-            "teams._base.plugins": (
-                "PLUGINS",
-                "Plugin",
-                "PluginError",
-                "packages_of",
-                "plugins_in",
-            ),
-            "teams._base.tables": (
-                "ConfigPath",
-                "Method",
-                "Secret",
-                "Section",
-                "SettingMistake",
-                "config_folder",
-                "setting_error",
-                "setting_errors",
-                "shorthand",
-                "shorthand_of",
-                "tag_by",
-                "tag_of",
-            ),
-        },
+        "teams._base.meanings",
+        "teams._base.kind_names",
+        "teams._base.plugins",
+        "teams._base.tables",
+        "teams._base.kinds",
+        "teams._base.kind_family",
     )

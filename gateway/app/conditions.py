@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
 
 from gateway.app.findings import Finding
 from gateway.app.servers import ListedServer
+from gateway.factory.conditions import names_of
 from gateway.factory.ownership import all_parts, tools_of
-from gateway.references.agents import A_SPEAKER
-from gateway.references.conditions import A_CALL, A_TARGET, USER
-from gateway.references.lookup import check_name
-from teams import MagenticOneGroupChat, conditions
+from gateway.references.conditions import USER, check_names
+from teams import MagenticOneGroupChat
 from teams.agents import UserProxyAgent
-from teams.base import ChatAgent, Handoff, Team
+from teams.base import ChatAgent, Handoff, Team, TerminationCondition
 
-_NAMING = (
-    conditions.FunctionCallTermination,
-    conditions.HandoffTermination,
-    conditions.SourceMatchTermination,
-    conditions.TextMessageTermination,
-)
 LATER = (
     "note: a condition waits for the tool {tool!r}, which is looked for once its servers "
     "and workbenches tell their tools"
@@ -36,36 +28,22 @@ def check_conditions(
         parts = list(all_parts(team))
         known = _known(parts, team, servers)
         foreign = any(_is_foreign(part) for part in parts)
-        for part in parts:
-            if isinstance(part, _NAMING):
-                settings = cast("Mapping[str, Any]", part.dump_component().config)
-                yield from _check(name, settings, known, foreign=foreign)
-
-
-def _check(
-    team: str,
-    settings: Mapping[str, Any],
-    known: Mapping[str, tuple[str, Sequence[str] | None]],
-    *,
-    foreign: bool,
-) -> Iterator[Finding]:
-    for setting, (what, names) in known.items():
-        value = settings.get(setting) or ()
-        for wanted in [value] if isinstance(value, str) else value:
-            if names is None:
+        conditions = (part for part in parts if isinstance(part, TerminationCondition))
+        names = [each for condition in conditions for each in names_of(condition)]
+        for table, wanted in names:
+            if table in known and known[table] is None:
                 text = LATER.format(tool=wanted)
-                yield Finding(kind="rule", name=team, good=True, text=text)
-                continue
-            for problem in check_name((), wanted, names, what):
-                text = f"its termination: {problem.text}"
-                text = f"warning: {text}{PYTHON}" if foreign else text
-                yield Finding(kind="rule", name=team, good=foreign, text=text)
+                yield Finding(kind="rule", name=name, good=True, text=text)
+        for problem in check_names((), names, known):
+            text = f"its termination: {problem.text}"
+            text = f"warning: {text}{PYTHON}" if foreign else text
+            yield Finding(kind="rule", name=name, good=foreign, text=text)
 
 
 def _known(
     parts: Sequence[object], team: Team, servers: Sequence[ListedServer]
-) -> Mapping[str, tuple[str, Sequence[str] | None]]:
-    """Names that each setting of a condition may have, if known."""
+) -> Mapping[str, Sequence[str] | None]:
+    """Names that a condition may wait for by their tables, if known."""
     agents = [
         part.name for part in parts if isinstance(part, ChatAgent | Team) and part is not team
     ]
@@ -76,12 +54,7 @@ def _known(
     targets = dict.fromkeys([*(each.target for each in handoffs), *back])
     tools = _tools(team, servers)
     calls = None if tools is None else [*tools, *(each.name for each in handoffs)]
-    return {
-        "source": (A_SPEAKER, speakers),
-        "sources": (A_SPEAKER, speakers),
-        "target": (A_TARGET, list(targets)),
-        "function_name": (A_CALL, calls),
-    }
+    return {"speakers": speakers, "targets": list(targets), "calls": calls}
 
 
 def _tools(team: Team, servers: Sequence[ListedServer]) -> list[str] | None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gateway.app.find_adapters import GROUP, AdapterError, find_adapter
 from gateway.app.findings import Finding, table
 from gateway.base.imports import Imports
-from teams.kinds import KINDS, PLUGINS, Family, KindsOf, Plugin, packages_of, plugins_in
+from gateway.factory.conditions import FAMILY, OURS, arguments_of
+from teams.kinds import (
+    KINDS,
+    PLUGINS,
+    Family,
+    KindsOf,
+    Plugin,
+    load_plugin,
+    packages_of,
+    plugins_in,
+)
 
 
 def list_plugins() -> tuple[str, bool]:
@@ -36,15 +46,18 @@ def _finding(kind: str, name: str, found: Sequence[Plugin], problem: str) -> Fin
 def _of_kind(name: str, found: Sequence[Plugin]) -> str:
     """Why no config can name the kind, or ""."""
     families: dict[str, Family] = {each: each for each in KINDS}
-    family = families.get(name.partition(".")[0])
-    if family is None or "." not in name:
-        known = ", ".join(KINDS)
+    family, dot, kind = name.partition(".")
+    ours: Mapping[str, Collection[str]] = {**KINDS, FAMILY: OURS}
+    if not dot or family not in ours:
+        known = ", ".join(ours)
         return f"found the name {name!r}, expected FAMILY.NAME, where FAMILY is one of {known}"
-    kind = name.partition(".")[2]
-    if kind in KINDS[family]:
+    if kind in ours[family]:
         return f"{kind!r} is one of Parley's own, which is used; uninstall {packages_of(found)}"
     try:
-        Imports().load_callable(KindsOf(family).others(kind).kind.made_by)
+        if family == FAMILY:
+            arguments_of(load_plugin(found))
+        else:
+            Imports().load_callable(KindsOf(families[family]).others(kind).kind.made_by)
     except ValueError as error:
         return str(error)
     return ""

@@ -2,7 +2,8 @@
 
     expression  = all { "|" all }                  any of them ends the run
     all         = term { "&" term }                all of them do; binds tighter than |
-    term        = "(" expression ")" | NAME "(" [ argument { "," argument } [","] ] ")"
+    term        = "(" expression ")" | kind "(" [ argument { "," argument } [","] ] ")"
+    kind        = NAME | IMPORT PATH               ours or a plugin's, or one's own: a.b:Class
     argument    = [ NAME "=" ] value
     value       = 'text' | "text" | number | True | False | None | "[" [ value { "," value } ] "]"
 
@@ -15,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 Value: TypeAlias = "str | int | float | bool | list[Value] | None"
 Expression: TypeAlias = "Condition | AllOf | AnyOf"
@@ -32,7 +33,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 _TOKEN = re.compile(
     r"""
     (?P<space>   \s+ )
-  | (?P<name>    [^\W\d]\w* )
+  | (?P<name>    [^\W\d]\w* (?: (?: \.[^\W\d]\w* )* : [^\W\d]\w* (?: \.[^\W\d]\w* )* )? )
   | (?P<number>  [+-]? (?: \d+ (?: \.\d* )? | \.\d+ ) (?: [eE][+-]?\d+ )? )
   | (?P<text>    '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" )
   | (?P<sign>    [()\[\],=|&] )
@@ -78,7 +79,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A single condition by its name, short or full."""
+    """A single condition by its name, short or full, or import path."""
 
     name: str
     arguments: tuple[Argument, ...]
@@ -110,6 +111,27 @@ class _Token:
 def parse(text: str) -> Expression:
     """The meaning of the text as a tree. Raises ExpressionError."""
     return _Parser(text).parse()
+
+
+def conditions_in(tree: Expression) -> Iterator[Condition]:
+    """The single conditions of an expression, in order."""
+    if isinstance(tree, Condition):
+        yield tree
+    else:
+        for each in tree.conditions:
+            yield from conditions_in(each)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """The texts in an argument."""
+    match value:
+        case str():
+            yield value
+        case list() | tuple():
+            for each in cast("list[object]", value):
+                yield from texts_in(each)
+        case _:
+            pass
 
 
 class _Parser:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, cast
 
 from gateway.base.database_url import database_place
+from gateway.config.expressions import ExpressionError, conditions_in, parse, texts_in
 from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.toml import KeyPath
 from teams.kinds import KINDS, PLUGINS, packages_of, plugins_in
@@ -113,6 +115,7 @@ def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
             yield Power("folder", text)
         if key == "init_command":
             yield Power("command", text)
+        yield from _of_conditions(text) if key == "termination" else ()
     if path[0] in ("knowledge", "teams") and key == "folder":
         yield Power("folder", text)
     if path[0] == "teams" and key == "component":
@@ -128,6 +131,16 @@ def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
             yield Power("variable", variable)
     if key.endswith("_file"):
         yield Power("secret", f"the file {text}")
+
+
+def _of_conditions(text: str) -> Iterator[Power]:
+    """The code that an expression names, if it is one."""
+    with suppress(ExpressionError):
+        for condition in conditions_in(parse(text)):
+            given = [text for each in condition.arguments for text in texts_in(each.value)]
+            for named in filter(_is_import_path, (condition.name, *given)):
+                yield Power("Python", named)
+            yield from _of_plugins(condition.name)
 
 
 def _variables(path: KeyPath, key: str, text: str) -> Iterator[str]:

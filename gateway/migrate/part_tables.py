@@ -18,6 +18,7 @@ from gateway.migrate.fields import (
     without_password,
 )
 from gateway.migrate.toml_text import plain
+from teams.kinds import plugins_of
 
 Form = Mapping[str, Any]
 Table = dict[str, Any]
@@ -212,13 +213,17 @@ class PartTables:
             ]
             joined = (" | " if kind.startswith("Or") else " & ").join(parts)
             return f"({joined})" if len(parts) > 1 else joined or None
-        if not kind.endswith("Termination"):
-            self.report.lose(path, f"no condition like {form['provider']}")
+        plugins = plugins_of("condition").items()
+        provider = form["provider"]
+        theirs = (name for name, found in plugins if found[0].path.replace(":", ".") == provider)
+        short = kind.removesuffix("Termination") if kind.endswith("Termination") else ""
+        if not (name := next(theirs, short)):
+            self.report.lose(path, f"no condition like {provider}")
             return None
         config = cast("dict[str, Any]", form["config"])
         given = {key: value for key, value in config.items() if value is not None}
         arguments = ", ".join(f"{key}={_literal(value)}" for key, value in given.items())
-        return f"{kind.removesuffix('Termination')}({arguments})"
+        return f"{name}({arguments})"
 
 
 def _literal(value: Any) -> str:

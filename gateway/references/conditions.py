@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gateway.config.agents import AssistantConfig
+from gateway.config.agent_parts import HandoffConfig
 from gateway.config.nesting import groups_inside, with_inner
 from gateway.config.problems import Problem
 from gateway.config.teams import MagenticOneTeam
 from gateway.config.toml import KeyPath
-from gateway.factory.conditions import named_in
+from gateway.factory.conditions import Name
 from gateway.references.agents import A_SPEAKER
 from gateway.references.lookup import Lookup, check_name
 from gateway.references.tools import called_tools
 from teams import MagenticOneGroupChat
 from teams.agents.kinds import UserProxyKind
+from teams.kinds import tables_in
 
-A_TARGET = "a name that an agent hands over to"
-A_CALL = "a tool or hand-off of this team"
+WAITED_FOR = {
+    "speakers": A_SPEAKER,
+    "targets": "a name that an agent hands over to",
+    "calls": "a tool or hand-off of this team",
+}
+"""The names of conditions in words, by their tables."""
 USER = "user"
 """Source of what people say."""
 
 
-class ConditionChecker:
-    """Finds the names in a team's condition that nobody in it has."""
+def check_names(
+    path: KeyPath, names: Iterable[Name], known: Mapping[str, Sequence[str] | None]
+) -> Iterator[Problem]:
+    """Check names of a condition against those that are known."""
+    for table, name in names:
+        if (there := known.get(table)) is not None:
+            yield from check_name(path, name, there, WAITED_FOR[table])
+
+
+class TeamNames:
+    """Names that a team's condition may wait for, at any depth."""
 
     def __init__(self, lookup: Lookup, name: str) -> None:
         self._lookup = lookup
         self._inside = list(with_inner(name, lookup.config.teams))
         self._groups = list(groups_inside(name, lookup.config.teams))
 
-    def check(self, path: KeyPath, condition: str) -> Iterator[Problem]:
-        """Mistakes of a sound condition, which stands at `path`."""
-        for name in named_in(condition, ("source", "sources")):
-            yield from check_name(path, name, self.speakers(), A_SPEAKER)
-        if not self._are_known():
-            return
-        for name in named_in(condition, ("target",)):
-            yield from check_name(path, name, sorted(set(self._targets())), A_TARGET)
-        calls = called_tools((team for _, team in self._groups), self._lookup.imports)
-        for name in named_in(condition, ("function_name",)) if calls is not None else ():
-            yield from check_name(path, name, sorted(calls or ()), A_CALL)
+    def known(self) -> Mapping[str, Sequence[str] | None]:
+        """Names by their tables; None where only building shows them."""
+        known: dict[str, Sequence[str] | None] = {"speakers": self.speakers()}
+        if self._are_known():
+            calls = called_tools((team for _, team in self._groups), self._lookup.imports)
+            known |= {
+                "targets": sorted(set(self._targets())),
+                "calls": None if calls is None else sorted(calls),
+            }
+        return known
 
     def speakers(self) -> list[str]:
         """Names of people, agents and inner teams, at any depth."""
@@ -66,8 +79,7 @@ class ConditionChecker:
     def _targets(self) -> Iterator[str]:
         """Names to which an agent hands over; a person hands back."""
         for _, team in self._groups:
-            for agent in (each.speaker for each in team.agents.values()):
-                if isinstance(agent, AssistantConfig):
-                    yield from (handoff.target for handoff in agent.handoffs)
-                if isinstance(agent, UserProxyKind):
-                    yield from team.agents
+            tables = (each for _, each in tables_in(team.agents))
+            yield from (each.target for each in tables if isinstance(each, HandoffConfig))
+            if any(isinstance(each.speaker, UserProxyKind) for each in team.agents.values()):
+                yield from team.agents

@@ -18,9 +18,9 @@ from gateway.config.teams import (
 )
 from gateway.config.toml import KeyPath
 from gateway.factory.agents import make_graph, message_type
-from gateway.factory.conditions import build_condition, named_in
+from gateway.factory.conditions import ConditionBuilder
 from gateway.references.agents import AgentChecker, Roster
-from gateway.references.conditions import ConditionChecker
+from gateway.references.conditions import TeamNames, check_names
 from gateway.references.lookup import Lookup, check_name
 from teams import DiGraph
 from teams.agents.kinds import UserProxyKind
@@ -35,7 +35,7 @@ class GroupChecker:
         self._lookup = lookup
         self._path = path
         self._team = team
-        self._conditions = ConditionChecker(lookup, str(path[1]))
+        self._names = TeamNames(lookup, str(path[1]))
         self._agents = lookup.names("teams", str(path[1]), "agents") or list(team.agents)
 
     def check(self) -> Iterator[Problem]:
@@ -57,7 +57,7 @@ class GroupChecker:
                 agents=self._agents,
                 members=members,
                 outside=outside,
-                speakers=self._conditions.speakers(),
+                speakers=self._names.speakers(),
             ),
         )
         for name, agent in team.agents.items():
@@ -95,15 +95,18 @@ class GroupChecker:
 
     def _termination(self) -> tuple[set[str], list[Problem]]:
         """Outside targets of hand-offs, and mistakes of the condition."""
-        team, place = self._team, (*self._path, "termination")
-        if team.termination is None:
-            return set(named_in(team.ending, ("target",))) if team.ending else set(), []
+        place = (*self._path, "termination")
+        if (text := self._team.ending) is None:
+            return set(), []
+        condition = ConditionBuilder(text, self._lookup.imports.load_callable)
         try:
-            build_condition(team.termination, self._lookup.imports.load_callable)
+            condition.build()
         except ExpressionError as error:
             return set(), [Problem(path=place, text=str(error))]
-        problems = self._conditions.check(place, team.termination)
-        return set(named_in(team.termination, ("target",))), list(problems)
+        outside = {name for table, name in condition.names if table == "targets"}
+        if self._team.termination is None:
+            return outside, []
+        return outside, list(check_names(place, condition.names, self._names.known()))
 
     def _idle(self) -> Iterator[Problem]:
         """Agents that are no participants, and no tool of another."""

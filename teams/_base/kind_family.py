@@ -15,8 +15,9 @@ from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
 from typing_extensions import override
 
 from teams._base.kind_names import KINDS, Family
-from teams._base.kinds import Agent, Kind, Load, Named, Part, Tool, meanings_of
-from teams._base.plugins import PLUGINS, Plugin, PluginError, packages_of, plugins_in
+from teams._base.kinds import Agent, Kind, Load, Part, Tool, meanings_of
+from teams._base.meanings import Named
+from teams._base.plugins import Plugin, load_plugin, plugins_of
 from teams._base.tables import Section, setting_error
 
 OTHERS: dict[tuple[Family, str], type[Part]] = {}
@@ -54,9 +55,8 @@ class KindsOf:
         """Kinds of installed packages by name, none imported."""
         if self.only:
             return {}
-        found = plugins_in(PLUGINS)
-        names = {name.partition(".")[2]: name for name in found if _family_in(name) == self.family}
-        return {name: found[whole] for name, whole in names.items() if name not in self._names}
+        found = plugins_of(self.family).items()
+        return {name: plugins for name, plugins in found if name not in self._names}
 
     def table(self, **settings: Any) -> Any:
         """A table of the family with these settings."""
@@ -103,7 +103,7 @@ class KindsOf:
 
     def others(self, tag: str, load: Load | None = None) -> type[Part]:
         """Import a plugin's kind, or one by its import path. Raises ValueError."""
-        found = load(tag) if load and ":" in tag else _plugin(self.plugins[tag])
+        found = load(tag) if load and ":" in tag else load_plugin(self.plugins[tag])
         base = _BASES.get(self.family, Part)
         table = found if isinstance(found, type) and issubclass(found, base) else None
         kind = getattr(table, "kind", None)
@@ -168,20 +168,6 @@ def family_of(table: type[Section], setting: str) -> Family | None:
     inner = [getattr(each, "__metadata__", ()) for each in get_args(field.annotation)]
     found = chain(field.metadata, *inner) if get_origin(field.annotation) is not list else ()
     return next((each.family for each in found if isinstance(each, KindsOf)), None)
-
-
-def _family_in(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _plugin(found: Sequence[Plugin]) -> Any:
-    """Import a plugin that one package alone brings. Raises PluginError."""
-    if len(found) > 1:
-        raise PluginError(f"{packages_of(found)} have it; keep only one of them")
-    try:
-        return found[0].load()
-    except PluginError as error:
-        raise PluginError(f"the kind of {packages_of(found)}: {error}") from error
 
 
 def is_others(table: Part) -> bool:

@@ -23,7 +23,6 @@ from typing import (
     Self,
     TypeAlias,
     cast,
-    get_args,
 )
 
 from pydantic import Field
@@ -31,6 +30,16 @@ from pydantic.fields import FieldInfo
 from typing_extensions import override
 
 from teams._base.kind_names import Family
+from teams._base.meanings import (
+    EmptyIsNone,
+    Given,
+    ImportPath,
+    InThread,
+    Meaning,
+    Named,
+    Reaches,
+    meanings_in,
+)
 from teams._base.tables import Section
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -54,50 +63,6 @@ class Kind:
 
     slow: str = ""
     """HTTP library that its first use loads, which takes time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """A meaning of a setting; None and "" mean nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Named(Meaning):
-    """A name of something else in the config."""
-
-    table: Literal["models", "teams", "agents", "knowledge", "handoffs", "speakers"]
-
-
-@dataclass(frozen=True, slots=True)
-class ImportPath(Meaning):
-    """An import path of somebody's function or class."""
-
-
-@dataclass(frozen=True, slots=True)
-class PythonOnly(Meaning):
-    """A setting that no component file can hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reaches(Meaning):
-    """An address that it reaches, which [policies.http] has to allow."""
-
-
-@dataclass(frozen=True, slots=True)
-class InThread(Meaning):
-    """A folder; the thread's own if not given."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given(Meaning):
-    """Another name of the setting's argument; None for no argument."""
-
-    argument: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class EmptyIsNone(Meaning):
-    """A text whose empty value gives the argument None."""
 
 
 @dataclass(slots=True)
@@ -349,20 +314,10 @@ def _leaves(value: object, place: Place) -> Iterator[tuple[Place, object]]:
 @cache
 def meanings_of(table: type[Section]) -> Mapping[str, tuple[Meaning, ...]]:
     """The meanings of a table's settings."""
-    found = {
-        name: (*field.metadata, *_annotations(field.annotation))
+    return {
+        name: tuple(meanings_in(field.annotation, field.metadata))
         for name, field in table.model_fields.items()
     }
-    return {
-        name: tuple(each for each in given if isinstance(each, Meaning))
-        for name, given in found.items()
-    }
-
-
-def _annotations(kind: Any) -> Iterator[Any]:
-    yield from getattr(kind, "__metadata__", ())
-    for each in get_args(kind):
-        yield from _annotations(each)
 
 
 Model = Annotated[str, Named("models"), Given("model_client")]

@@ -44,6 +44,22 @@ def lazy_exports(
     return load, names
 
 
+def lazy_exports_in(
+    package: str, *homes: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make them for `__all__`, each from the first home that has it."""
+    module = sys.modules[package]
+
+    def load(name: str) -> Any:
+        for home in map(import_module, homes if name in module.__all__ else ()):
+            if hasattr(home, name):
+                setattr(module, name, value := getattr(home, name))  # not asked again
+                return value
+        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
+
+    return load, lambda: sorted({*vars(module), *module.__all__})
+
+
 def refuse_absent(module: str) -> Callable[[str], Any]:
     """Make the `__getattr__` of a module: AutoGen's names are ImportErrors."""
 

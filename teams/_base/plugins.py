@@ -48,6 +48,22 @@ def plugins_in(group: str) -> Mapping[str, Sequence[Plugin]]:
     return _read(group, tuple((place, _changed(place)) for place in sys.path))
 
 
+def plugins_of(family: str) -> Mapping[str, Sequence[Plugin]]:
+    """The kinds of a family that packages bring, by name, none imported."""
+    found = [(name.partition("."), each) for name, each in plugins_in(PLUGINS).items()]
+    return {name: each for (of, _, name), each in found if of == family}
+
+
+def load_plugin(found: Sequence[Plugin]) -> Any:
+    """Import a plugin that one package alone brings. Raises PluginError."""
+    if len(found) > 1:
+        raise PluginError(f"{packages_of(found)} have it; keep only one of them")
+    try:
+        return found[0].load()
+    except PluginError as error:
+        raise PluginError(f"the kind of {packages_of(found)}: {error}") from error
+
+
 def packages_of(plugins: Sequence[Plugin]) -> str:
     """The packages that bring plugins, in words."""
     return " and ".join(repr(each.package) for each in plugins)

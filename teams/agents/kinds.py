@@ -8,20 +8,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from teams._base.kind_family import KindsOf
-from teams._base.kinds import (
-    Agent,
-    DescribedAgent,
-    EmptyIsNone,
-    Given,
-    ImportPath,
-    Item,
-    Kind,
-    Maker,
-    Model,
-    Named,
-    Part,
-    PythonOnly,
-)
+from teams._base.kinds import Agent, DescribedAgent, Item, Kind, Maker, Model, Part
+from teams._base.meanings import EmptyIsNone, Given, ImportPath, Named, PythonOnly
 
 
 class UserProxyKind(DescribedAgent):

@@ -8,18 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from teams._base.kinds import (
-    Given,
-    ImportPath,
-    InThread,
-    Kind,
-    Load,
-    Maker,
-    OwnPart,
-    Part,
-    Place,
-    Want,
-)
+from teams._base.kinds import Kind, Load, Maker, OwnPart, Part, Place, Want
+from teams._base.meanings import Given, ImportPath, InThread
 from teams._base.tables import ConfigPath
 
 

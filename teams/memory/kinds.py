@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 from typing_extensions import override
 
-from teams._base.kinds import Given, Item, Kind, Maker, OwnPart, Part
+from teams._base.kinds import Item, Kind, Maker, OwnPart, Part
+from teams._base.meanings import Given
 from teams._base.tables import shorthand
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from typing_extensions import override
 
 from teams._base.kind_family import KindsOf
-from teams._base.kinds import Kind, Load, Maker, Named, Part, Place, PythonOnly, Shown, Tool
+from teams._base.kinds import Kind, Load, Maker, Part, Place, Shown, Tool
+from teams._base.meanings import Named, PythonOnly
 
 if TYPE_CHECKING:
     from teams._tools.base import BaseTool

@@ -101,7 +101,7 @@ ROWS = {
     "gateway/control/operations.py": {"create_model": OURS, "get_type_hints": OURS},
     "gateway/errors.py": {"format": TEXTS},
     "gateway/factory/component_files.py": {"import_module": LITERALS},
-    "gateway/factory/conditions.py": {"get_type_hints": OURS},
+    "gateway/factory/conditions.py": {"eval_str": OURS},
     "gateway/factory/preparation.py": {"import_module": LITERALS},
     "gateway/migrate/names.py": {"import_module": LITERALS},
     "gateway/store/copying.py": {"marshal": "a checksum: rows are written and never read"},

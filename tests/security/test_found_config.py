@@ -29,6 +29,7 @@ pytestmark = pytest.mark.timeout(60)  # some start processes
 
 ROOT = Path(__file__).resolve().parents[2]
 PARLEY = ("-m", "gateway.cli")
+ENDS = '[teams.t]\ntermination = "{}"'
 FOREIGN = "from pathlib import Path\nPath('imported').touch()\ndef build(): return None\n"
 CONFIG = "[teams.mine]\nfactory = 'foreign_team:build'\n[store]\nfolder = 'store'\n"
 ASKING = [
@@ -245,6 +246,11 @@ def test_the_config_of_the_project_and_the_starter_ask_nothing(name: str):
         ("[teams.t.agents.a]\nhosted_tools = ['x']", "address", "OpenAI's tool x"),
         ("[teams.t.agents.a]\nhosted_tools = [{ type = 'x' }]", "address", "OpenAI's tool x"),
         ("[teams.t]\ntrusted_modules = ['mine']", "Python", "mine"),
+        (ENDS.format("Functional('mine:over')"), "Python", "mine:over"),
+        (ENDS.format("(MaxMessage(3) & FunctionalTermination(func='a.b:c'))"), "Python", "a.b:c"),
+        (ENDS.format("MaxMessage(3) | mine:Quiet(2)"), "Python", "mine:Quiet"),
+        (ENDS.format("mine:Quiet(['x', ['mine:call']])"), "Python", "mine:call"),
+        ('[[teams.t.more]]\ntermination = "a.b:C.d()"', "Python", "a.b:C.d"),
         ("[teams.t]\ncomponent = 'team.json'", "team", "the file team.json"),
         ("[teams.t]\ncomponent = '/tmp/t.json'", "team", "the file /tmp/t.json"),
         ("[teams.t]\nallow = [{ command = ['sh', '-c', 'x'] }]", "command", "sh -c x"),
@@ -279,6 +285,8 @@ def test_a_power_is_found(text: str, kind: Any, what: str):
         "[models.m]\nprovider = 'openai'\nmodel = 'gpt-4o'\napi_key_env = 'OPENAI_API_KEY'",
         "[models.m]\nbase_url = 'https://api.openai.com/v1/'",
         "[teams.t.agents.a]\nsystem_message = 'See https://x.com and say $${NAME}: yes.'",
+        ENDS.format("TextMention('DONE: x') | Handoff('user') & MaxMessage(3)"),
+        ENDS.format("Functional('mine:over'"),
         "[policies]\noperators = ['slack:T1:U1']\n[store]\nfolder = 'store'",
     ],
 )

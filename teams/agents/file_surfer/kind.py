@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from typing_extensions import override
 
-from teams._base.kinds import DescribedAgent, Given, InThread, Kind, Load, Model, Place, Want
+from teams._base.kinds import DescribedAgent, Kind, Load, Model, Place, Want
+from teams._base.meanings import Given, InThread
 from teams._base.tables import ConfigPath
 
 TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))

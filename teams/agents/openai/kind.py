@@ -9,7 +9,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from teams._base.kind_family import KindsOf
-from teams._base.kinds import DescribedAgent, Kind, Maker, Named, Tool
+from teams._base.kinds import DescribedAgent, Kind, Maker, Tool
+from teams._base.meanings import Named
 from teams._base.tables import shorthand
 
 

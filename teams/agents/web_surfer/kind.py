@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from teams._base.kinds import DescribedAgent, Given, Kind, Maker, Model, Reaches, Want
+from teams._base.kinds import DescribedAgent, Kind, Maker, Model, Want
+from teams._base.meanings import Given, Reaches
 
 
 class WebSurferKind(DescribedAgent):

@@ -11,7 +11,8 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from teams._base.kinds import Kind, Load, Maker, Place, Reaches, Shown, Tool, Want
+from teams._base.kinds import Kind, Load, Maker, Place, Shown, Tool, Want
+from teams._base.meanings import Reaches
 from teams._base.tables import Method, Secret, setting_error
 
 if TYPE_CHECKING:
