@@ -1,5 +1,5 @@
 """Prices and context sizes of models, from a catalog."""
 
-from teams._base.prices import ListedModel, listed_model
+from teams._base.prices import ListedModel, has_catalog, listed_model
 
-__all__ = ["ListedModel", "listed_model"]
+__all__ = ["ListedModel", "has_catalog", "listed_model"]

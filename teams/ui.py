@@ -88,12 +88,8 @@ async def RichConsole(
 ) -> Result:
     """Print what a run yields in panels, and return its last item.
 
-    Chunks are not shown. The parameters are those of `Console`. Raises ImportError if the extra
-    `rich` is missing.
+    Chunks are not shown. The parameters are those of `Console`.
     """
-    from teams._base.extras import require_packages  # for start-up
-
-    require_packages("RichConsole needs", "rich", "rich")
     printer = _PanelPrinter(inline_images=not no_inline_images and _in_iterm(), stats=output_stats)
     return await _print(stream, printer, user_input_manager)
 

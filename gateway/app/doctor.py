@@ -15,7 +15,6 @@ from importlib.metadata import (
     distribution,
     packages_distributions,
 )
-from importlib.util import find_spec
 from pathlib import Path
 
 from gateway.app.findings import Finding
@@ -23,6 +22,7 @@ from gateway.app.load import load_config
 from gateway.app.plugins import check_plugins
 from gateway.app.start import check_health, check_start, check_store
 from gateway.app.stores import folder_of
+from gateway.base.own_packages import foreign_package
 from gateway.config.problems import ConfigError
 
 PACKAGE = "parley-gateway"
@@ -36,8 +36,8 @@ TRIED = """
 """
 """A trial of all that the store asks of SQLite."""
 
-_EXTRA = re.compile(r"""extra == ['"]([^'"]+)['"]""")
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_NEEDED = re.compile(r"""([\w.-]+)\s*(?:\[([^]]*)\])?[^;]*;\s*extra\s*==\s*['"]([^'"]+)['"]""")
+"""A requirement of an extra. Those of some platforms only are left out."""
 
 
 async def examine(config: Path | None) -> list[Finding]:
@@ -46,7 +46,7 @@ async def examine(config: Path | None) -> list[Finding]:
     return [
         _python(sys.version_info[:2]),
         *clashes(packages_distributions(), PACKAGE if ours else ""),
-        *([_extras(ours)] if ours else []),
+        *([extras(ours)] if ours else []),
         *check_plugins(),
         _sqlite(),
         clock(time.time(), _installed()),
@@ -75,9 +75,8 @@ def _python(version: Iterable[int]) -> Finding:
 def clashes(owners: Mapping[str, Iterable[str]], ours: str) -> Iterator[Finding]:
     """Packages that have put files among Parley's own."""
     for name in OURS:
-        others = sorted({*owners.get(name, ())} - {ours} - ({PACKAGE} if not ours else set()))
-        spec = find_spec(name)  # which imports nothing
-        here = Path(str(spec.origin)).parent.parent if spec and spec.origin else None
+        known = {each for each in owners.get(name, ()) if each}  # a broken one has no name
+        others = sorted(known - {ours} - ({PACKAGE} if not ours else set()))
         if others:
             remove = " ".join(others)
             text = (
@@ -85,35 +84,35 @@ def clashes(owners: Mapping[str, Iterable[str]], ours: str) -> Iterator[Finding]
                 f"Parley's: pip uninstall {remove}, then {AGAIN} {PACKAGE} (in a clone: {AGAIN} .)"
             )
             yield Finding(kind="files", name=name, good=False, text=text)
-        elif here is not None and here != Path(__file__).parents[2]:
-            text = f"it is imported from {here}, and not from Parley's folder: "
-            text += "leave that folder, or take it out of PYTHONPATH"
+        elif text := foreign_package(name):
             yield Finding(kind="files", name=name, good=False, text=text)
 
 
-def _extras(ours: Distribution) -> Finding:
-    there = sorted(name for name, needed in _needed(ours).items() if all(map(_is_there, needed)))
-    some = f"installed: {', '.join(there)}" if there else "none is installed"
-    text = f"{some}; pip install '{PACKAGE}[NAME]' adds one"
+def extras(ours: Distribution) -> Finding:
+    """The extras that are there, and those that can be added."""
+    named = {extra for extra, package, _ in _needs(ours) if package != PACKAGE}
+    there = {extra for extra in named if _has(ours, {extra})}
+    lists = [("installed", there), ("not installed", named - there)]
+    text = "; ".join(f"{state}: {', '.join(sorted(each))}" for state, each in lists if each)
+    if there != named:
+        text += f". pip install '{PACKAGE}[NAME]' adds one"
     return Finding(kind="extras", name="extras", good=True, text=text)
 
 
-def _needed(ours: Distribution) -> dict[str, list[str]]:
-    """The packages of each extra."""
-    needed: dict[str, list[str]] = {}
-    for line in ours.requires or ():
-        name = _NAME.match(line)
-        if name and (extra := _EXTRA.search(line)):
-            needed.setdefault(extra[1], []).append(name[0])
-    return {name: each for name, each in needed.items() if PACKAGE not in each}
+def _needs(package: Distribution) -> Iterator[tuple[str, str, set[str]]]:
+    """The packages that its extras need, and the extras of those."""
+    for found in filter(None, map(_NEEDED.fullmatch, package.requires or ())):
+        name, more, extra = found.groups()
+        yield extra, name, {*re.split(r"\s*,\s*", more or "")}
 
 
-def _is_there(package: str) -> bool:
+def _has(package: Distribution, extras: set[str]) -> bool:
+    """True if all is there that these extras of a package need."""
     try:
-        distribution(package)
+        needed = [(name, more) for extra, name, more in _needs(package) if extra in extras]
+        return all(_has(distribution(name), more) for name, more in needed)
     except PackageNotFoundError:
         return False
-    return True
 
 
 def _sqlite() -> Finding:

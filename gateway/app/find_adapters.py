@@ -7,12 +7,12 @@ code is given a platform's tokens must not depend on an order.
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from pathlib import Path
 from typing import Any
 
 from gateway.base.exit_codes import ExitCode
+from gateway.base.own_packages import ForeignPackage, import_own
 from gateway.base.suggest import did_you_mean
 from gateway.errors import GatewayError
 from teams.kinds import PluginError, packages_of, plugins_in
@@ -91,7 +91,9 @@ def _own(name: str) -> Any:
     """The module `adapters.NAME`; None if there is none. Raises AdapterError."""
     module_name = f"{PACKAGE}.{name}"
     try:
-        return importlib.import_module(module_name)
+        return import_own(module_name)
+    except ForeignPackage as error:
+        raise AdapterError(str(error)) from error
     except ModuleNotFoundError as error:
         if error.name == module_name:
             return None

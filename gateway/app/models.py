@@ -15,7 +15,7 @@ from gateway.app.findings import PROBE_SECONDS, Finding
 from gateway.app.load import LoadedConfig
 from gateway.base.exit_codes import ExitCode
 from gateway.base.suggest import no_such
-from gateway.budgets.price_list import PriceList, context_size
+from gateway.budgets.price_list import PriceList, context_size, more_prices
 from gateway.config.models import ModelConfig, resolve
 from gateway.config.providers import key_variable
 from gateway.config.root import Config
@@ -28,8 +28,7 @@ from teams.models import UserMessage
 HEAD = ("", "name", "provider", "model", "key", "context", "price in / out", "fallback")
 UNKNOWN = "?"
 NO_PRICE = (
-    "note: no price of {model!r} is known, so that it counts as free; give it in [prices], or "
-    "install 'parley-gateway[prices]', which has the prices of known models"
+    "note: no price of {model!r} is known, so that it counts as free; give it in [prices]{more}"
 )
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -87,7 +86,7 @@ def unpriced_models(config: Config) -> Iterator[Finding]:
     for name, model in config.models.items():
         used = resolve(model)
         if used.provider != "demo" and used.model and used.model not in prices:
-            text = NO_PRICE.format(model=used.model)
+            text = NO_PRICE.format(model=used.model, more=more_prices())
             yield Finding(kind="price", name=name, good=True, text=text)
 
 

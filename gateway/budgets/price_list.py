@@ -13,7 +13,7 @@ from gateway.config.budgets import Price
 from gateway.config.models import ModelConfig, model_address, resolve
 from gateway.config.providers import PROVIDERS
 from gateway.config.root import Config
-from teams.prices import ListedModel, listed_model
+from teams.prices import ListedModel, has_catalog, listed_model
 
 
 class PriceList(Mapping[str, Price]):
@@ -40,6 +40,11 @@ class PriceList(Mapping[str, Price]):
         """The catalog's prices of the config's models."""
         found = [(model.model, _price(model)) for model in reversed(self._models)]
         return {name: price for name, price in found if price is not None}
+
+
+def more_prices() -> str:
+    """The command that brings known prices; "" where they are there."""
+    return "" if has_catalog() else ", or pip install 'parley-gateway[prices]'"
 
 
 def context_size(model: ModelConfig) -> int | None:

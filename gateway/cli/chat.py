@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gateway.base.own_packages import import_own
 from gateway.cli.group import trusted_config_option
 from gateway.cli.values import complete_teams, complete_threads
 
@@ -82,7 +82,7 @@ def chat(
         check_team(team, source)
     first = first_screen(source)
     # The terminal is an adapter like the others: the gateway knows none of them when it is read.
-    terminal = importlib.import_module("adapters.terminal")
+    terminal = import_own("adapters.terminal")
 
     @asynccontextmanager
     async def connect() -> AsyncGenerator[Client]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 import click
 
 from gateway.base.exit_codes import ExitCode
+from gateway.base.own_packages import ForeignPackage
 from gateway.errors import BackupCorrupt, GatewayError, StoreCorrupt
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class ParleyGroup(click.Group):
         """Run the command; errors of ours become one message on standard error."""
         try:
             return super().invoke(ctx)
-        except GatewayError as error:
+        except (GatewayError, ForeignPackage) as error:
             say(f"parley: {error}", err=True)
             ctx.exit(_exit_code(error))
         except click.ClickException as error:
@@ -76,7 +77,7 @@ def _count_global(args: Sequence[str]) -> int:
     return at
 
 
-def _exit_code(error: GatewayError) -> ExitCode:
+def _exit_code(error: Exception) -> ExitCode:
     if isinstance(error, StoreCorrupt) and not isinstance(error, BackupCorrupt):
         return ExitCode.DAMAGED
     return getattr(error, "exit_code", ExitCode.FAILED)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from functools import partial
 from pathlib import Path
 
 import click
 
+from gateway.base.own_packages import import_own
 from gateway.cli.group import trusted_config_option
 from gateway.cli.values import complete_teams, complete_threads, complete_tools
 
@@ -95,7 +95,7 @@ def run(
 
     from gateway.app.assemble import run_once
 
-    terminal = importlib.import_module("adapters.terminal.run")  # as for `parley chat`
+    terminal = import_own("adapters.terminal.run")  # as for `parley chat`
     allowed = frozenset(allow)
     given = {"text": text, "session": session, "team": team, "allow": allowed, "verbose": verbose}
     work = partial(terminal.run_task, terminal.Task(style=style or "text", **given))

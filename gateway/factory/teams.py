@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, assert_never, cast
 
 from gateway.access.tool_policy import tool_rule
+from gateway.base.describe import describe
 from gateway.base.imports import Imports
 from gateway.base.paths import make_private
 from gateway.config.agents import AgentConfig
@@ -54,7 +55,6 @@ from gateway.values import NO_ORIGIN, Origin
 from teams.base import ChatAgent, Team, ToolCall
 from teams.kinds import Named, tables_in, uses_of
 from teams.memory import Memory
-from teams.models import ModelError
 
 if TYPE_CHECKING:
     from teams.models import ChatCompletionClient
@@ -454,5 +454,4 @@ def _models_of(team: Team) -> dict[str, str]:
 
 def _sentence(error: BaseException) -> str:
     """The error's text for people, with its type where unclear."""
-    clear = isinstance(error, GatewayError | ModelError | ValueError)
-    return str(error) if clear else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, ValueError) else describe(error)

@@ -10,7 +10,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 from gateway.errors import GatewayError
@@ -80,14 +79,7 @@ class Migration:
 
 
 def plan(root: Path) -> Migration:
-    """Read the file or tree; nothing is written.
-
-    Raises GatewayError without the extra `migrate`.
-    """
-    if find_spec("libcst") is None:
-        raise GatewayError(
-            "To rewrite programs, Parley needs its extra: pip install 'parley-gateway[migrate]'"
-        )
+    """Read the file or tree; nothing is written."""
     migration = Migration()
     for path in _files(root):
         migration.files += 1

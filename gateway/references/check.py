@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from gateway.base.paths import store_folder
-from gateway.budgets.price_list import PriceList
+from gateway.budgets.price_list import PriceList, more_prices
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import NAME, server_name
 from gateway.config.nesting import cycles, servers_of
@@ -114,9 +114,8 @@ class _Checker:
         prices = PriceList(config)
         for name, model in config.models.items():
             if model.model and model.provider != "demo" and model.model not in prices:
-                text = (
-                    f"found no price, expected {model.model} in [prices]: a budget limits the cost"
-                )
+                wanted = f"expected {model.model} in [prices]{more_prices()}"
+                text = f"found no price, {wanted}: a budget limits the cost"
                 yield Problem(path=("models", name, "model"), text=text)
 
     def _backup(self) -> Iterator[Problem]:

@@ -7,9 +7,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 
-def missing_extra(whose: str, extra: str) -> ImportError:
+class MissingExtra(ImportError):
+    """An extra that is not installed."""
+
+
+def missing_extra(whose: str, extra: str) -> MissingExtra:
     """The error that names the extra; `whose` is such as "Videos need"."""
-    return ImportError(f"{whose} the extra {extra!r}: pip install 'parley-gateway[{extra}]'.")
+    return MissingExtra(f"{whose} the extra {extra!r}: pip install 'parley-gateway[{extra}]'.")
 
 
 @contextmanager

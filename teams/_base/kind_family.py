@@ -109,6 +109,9 @@ class KindsOf:
         kind = getattr(table, "kind", None)
         if table is None or not isinstance(kind, Kind) or kind.family != self.family:
             raise ValueError(f"found {tag!r}, expected a kind of {self.family} that it declares")
+        if not isinstance(cast("object", kind.made_by), str):
+            said = f"found made_by = {kind.made_by!r}, expected an import path"
+            raise ValueError(f"the kind {tag!r}: {said}, 'package.module:Class'")
         try:
             table.model_rebuild()
         except Exception as error:  # it is somebody else's

@@ -77,7 +77,8 @@ def _read(group: str, places: tuple[tuple[str, int], ...]) -> Mapping[str, Seque
 
 
 def _plugin(point: EntryPoint) -> Plugin:
-    package, version = (point.dist.name, point.dist.version) if point.dist else (point.value, "")
+    package = (point.dist and point.dist.metadata["Name"]) or point.value  # a broken one has none
+    version = (point.dist and point.dist.metadata["Version"]) or ""
     return Plugin(point.name, point.value, package, version, point.group)
 
 

@@ -22,12 +22,17 @@ class ListedModel(NamedTuple):
     context: int | None
 
 
+def has_catalog() -> bool:
+    """True with the extra `prices`."""
+    return find_spec(CATALOG) is not None
+
+
 def listed_model(model: str, **place: Any) -> ListedModel | None:
     """The catalog's entry for a model at its provider.
 
     The place is a `provider_id` or a `provider_api_url`.
     """
-    if not model or find_spec(CATALOG) is None:
+    if not model or not has_catalog():
         return None
     from genai_prices import Usage, calc_price  # optional, and slow to import
 

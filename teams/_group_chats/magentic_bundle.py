@@ -6,6 +6,7 @@ import warnings
 from contextlib import AsyncExitStack
 from typing import ClassVar, Self
 
+from teams._base.extras import require_packages
 from teams._group_chats.magentic_one import MagenticOneGroupChat
 from teams._run.run import ApprovalFuncType
 from teams.agents._base import BaseChatAgent
@@ -40,6 +41,7 @@ class MagenticOne(MagenticOneGroupChat):
         code_executor: CodeExecutor | None = None,
         approval_func: ApprovalFuncType | None = None,
     ) -> None:
+        require_packages("MagenticOne needs", "magentic-one", "markitdown", "playwright")
         # Here for start-up: few need a browser.
         from teams.agents.web_surfer._agent import MultimodalWebSurfer
 

@@ -242,9 +242,3 @@ async def test_a_rich_console_inlines_images_in_iterm_only(
     assert f"\x1b]1337;File=inline=1:{PIXEL}" in capsys.readouterr().out
     await RichConsole(stream(picture, result(picture)), no_inline_images=True)
     assert "1337" not in capsys.readouterr().out
-
-
-async def test_a_rich_console_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pip install 'parley-gateway\[rich\]'"):
-        await RichConsole(stream(result()))

@@ -1,15 +1,17 @@
 """`parley doctor`: parts that are well, and advice for others."""
 
+import importlib
 import os
 import socket
 import subprocess
 import sys
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from gateway.app.doctor import clashes, clock
+from gateway.app.doctor import clashes, clock, extras
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from tests.fakes.scripted_platform import Platform, installed
@@ -90,6 +92,90 @@ def test_packages_among_parleys_own_are_named(owners: dict[str, list[str]], told
         again = "pip install --force-reinstall --no-deps"  # the rest of the environment stays
         assert f"{again} parley-gateway (in a clone: {again} .)" in each.text
         assert not each.good
+
+
+def distribution(folder: Path, name: str, *needed: str) -> Distribution:
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    lines = [f"Name: {name}", "Version: 1.0", *(f"Requires-Dist: {each}" for each in needed)]
+    (info / "METADATA").write_text("\n".join(lines) + "\n")
+    return Distribution.at(info)
+
+
+def test_extras_are_told_with_those_that_are_missing_and_the_command(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    ours = distribution(
+        tmp_path,
+        "parley-gateway",
+        "click>=8",
+        "bird>=1,<2; extra == 'birds'",
+        "bird[songs,nests]>=1; extra == 'songs'",
+        "fish>=1; extra == 'fish'",
+    )
+    distribution(tmp_path, "bird", "notes>=1 ; extra == 'songs'", "cage; extra == 'cages'")
+    found = extras(ours)
+    assert found.text == (
+        "installed: birds; not installed: fish, songs. pip install 'parley-gateway[NAME]' adds one"
+    )
+    distribution(tmp_path, "notes")
+    distribution(tmp_path, "fish")
+    importlib.invalidate_caches()
+    assert extras(ours).text == "installed: birds, fish, songs"
+    assert found.good
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"adapters.egg-info/top_level.txt": "adapters\n"},
+        {"adapters-1.0.dist-info/RECORD": "adapters/__init__.py,,\n"},
+        {"adapters-1.0.dist-info/entry_points.txt": "[parley.kinds]\nagent.x = adapters.x\n"},
+    ],
+    ids=["egg", "record", "entry points"],
+)
+def test_a_package_without_a_name_ends_no_doctor(tmp_path, monkeypatch, files: dict[str, str]):
+    site = tmp_path / "site"
+    for name, text in files.items():
+        (site / name).parent.mkdir(parents=True)
+        (site / name).write_text(text)
+    monkeypatch.syspath_prepend(site)
+    _, found = examined(write_config(tmp_path))
+    assert found["store"].startswith("ok ")
+    assert "None" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("command", "foreign"),
+    [
+        ("run hi", "adapters/__init__.py"),
+        ("run hi", "adapters.py"),
+        ("run hi", "adapters/terminal/__init__.py"),
+        ("chat", "adapters/__init__.py"),
+        ("slack manifest", "adapters/slack/__init__.py"),
+    ],
+)
+def test_a_command_in_need_of_a_hidden_package_says_where_the_other_is(
+    tmp_path: Path, command: str, foreign: str
+):
+    file = tmp_path / "theirs" / foreign
+    file.parent.mkdir(parents=True)
+    file.write_text("")
+    if foreign.count("/") == 2:
+        file.parent.with_name("__init__.py").touch()
+    done = subprocess.run(
+        [sys.executable, "-c", "from gateway.cli import main; main()", *command.split()],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "theirs"), str(ROOT)])},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    said = f"parley: 'adapters' is imported from {tmp_path / 'theirs'}, and not from Parley's"
+    assert (bool(done.returncode), done.stdout) == (True, "")
+    assert done.stderr.startswith(said)
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", ["--help", "schema", "doctor"])

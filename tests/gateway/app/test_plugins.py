@@ -129,6 +129,14 @@ def test_its_mistakes_are_told_as_those_of_ours(
         ("agent.parrot = birds:Odd", BROKEN, "SchemaError"),
         ("agent.parrot = birds:ParrotKind", AGENT.replace("s:Parrot", "s:Parot"), "'Parrot'?"),
         ("agent.parrot = birds:ParrotKind", AGENT.replace("s:Parrot", "s:__name__"), "a class"),
+        *[
+            (
+                "agent.parrot = birds:ParrotKind",
+                AGENT.replace('"birds:Parrot"', made_by),
+                "an import path",
+            )
+            for made_by in ("Parrot", "None", "7", "b'birds:Parrot'", "['birds:Parrot']", "'birds'")
+        ],
     ],
 )
 def test_one_that_fails_is_told_by_name_and_troubles_nobody_else(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,24 +40,6 @@ def test_what_needs_a_hand_is_told_with_its_place_and_an_exit_code(tmp_path: Pat
     assert (code, shown) == (1, "")
     assert told.startswith(f"{file}:2: autogen_core.RoutedAgent: not there; use BaseChatAgent")
     assert told.endswith("1 file read, none would change, 1 place needs a hand.\n")
-
-
-WITHOUT_LIBCST = """
-import sys
-sys.modules["libcst"] = None  # as if it were not installed
-from gateway.cli import main
-main(["migrate", sys.argv[1]])
-"""
-
-
-def test_without_its_extra_the_command_says_which_to_install(tmp_path: Path) -> None:
-    asked = [sys.executable, "-c", WITHOUT_LIBCST, str(tmp_path)]
-    done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "parley: To rewrite programs, Parley needs its extra: "
-        "pip install 'parley-gateway[migrate]'\n"
-    )
 
 
 def test_a_team_file_is_printed_as_toml(tmp_path: Path) -> None:

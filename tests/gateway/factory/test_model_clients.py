@@ -110,7 +110,7 @@ async def test_a_model_without_its_package_is_left_out_and_the_log_says_so(
         async with clients(tmp_path, main=main, other=at(server)) as made:
             with caplog.at_level(logging.WARNING, logger="gateway"):
                 assert await answer(made.client()) == "here"
-    assert "The model main can't be used: ImportError: Claude models need the" in caplog.text
+    assert "The model main can't be used: Claude models need the" in caplog.text
 
 
 async def test_an_unknown_model_on_a_server_of_claude_s_protocol_calls_tools(tmp_path):
