@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,18 @@ def _way_back(path: Path, version: int) -> str:
     if not copy.exists():
         return ""
     return f" Its copy from before the upgrade is kept: `parley store restore {copy}`."
+
+
+def go_on_behind(raw: sqlite3.Connection, numbers: Iterable[tuple[str, int]]) -> None:
+    """Let numbered tables give no number up to these, by their names.
+
+    Of rows that are gone others may know: events, and who reads the audit.
+    """
+    raw.execute(
+        "INSERT INTO sqlite_sequence (name, seq) SELECT name, 0 FROM sqlite_master"
+        " WHERE sql LIKE '%AUTOINCREMENT%' AND name NOT IN (SELECT name FROM sqlite_sequence)"
+    )
+    raw.executemany("UPDATE sqlite_sequence SET seq = MAX(seq, ?2) WHERE name = ?1", numbers)
 
 
 async def _apply(connection: aiosqlite.Connection, script: str, version: int) -> None:

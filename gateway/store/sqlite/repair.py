@@ -21,7 +21,7 @@ from gateway.store.formats import migrations
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.commit_count import read_note
 from gateway.store.sqlite.mend import mend
-from gateway.store.sqlite.migrate import bring_up_to_date
+from gateway.store.sqlite.migrate import bring_up_to_date, go_on_behind
 from gateway.store.sqlite.pages import FIRST, Pages
 from gateway.store.sqlite.salvage import Salvage
 from gateway.store.sqlite.writer import prepare, translate
@@ -132,10 +132,7 @@ def _save(damaged: Path, size: int, new: Path) -> tuple[dict[str, int], set[str]
             saved[table.name] += target.executemany(table.insert, salvage.rows(table)).rowcount
         for table, row in salvage.orphans():
             saved[table.name] += target.execute(table.insert, row).rowcount
-        # Numbers of lost rows are kept from new ones: events name them.
-        target.executemany(
-            "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = ?", salvage.numbers()
-        )
+        go_on_behind(target, salvage.numbers())
         target.execute("COMMIT")
         for trigger in made:
             target.execute(trigger["sql"])

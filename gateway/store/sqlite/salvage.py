@@ -169,12 +169,12 @@ class Salvage:
         for page, is_one in self._pages.tree(root).items():
             yield from self._pages.rows(page) if is_one else (None,)
 
-    def numbers(self) -> Iterator[tuple[int, str]]:
+    def numbers(self) -> Iterator[tuple[str, int]]:
         """The highest row numbers that tables have had."""
         for row in self._stored(self._schema["sqlite_sequence"][0]):
             match row and row.values:
                 case [str(name), int(last)]:
-                    yield last, name
+                    yield name, last
                 case _:
                     pass
 

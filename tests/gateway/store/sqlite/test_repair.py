@@ -272,6 +272,16 @@ async def test_a_retry_does_not_hide_that_the_message_of_its_turn_is_lost(folder
     assert [fault.thread for fault in done.gaps] == [thread]
 
 
+@pytest.mark.parametrize("table", ["audit", "inbox", "gaps", "memos"])
+async def test_numbers_of_a_table_of_which_all_rows_are_gone_are_not_given_again(folder, table):
+    with closing(sqlite3.connect(folder / "parley.db")) as connection, connection:
+        connection.execute(f"DELETE FROM {table}")
+        connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
+        connection.execute("INSERT INTO sqlite_sequence VALUES (?, 77)", (table,))
+    done = await SqliteStore(folder).repair()
+    assert (table, 77) in rows(done.path, "sqlite_sequence")
+
+
 async def test_a_file_that_is_no_database_is_no_store_to_repair(tmp_path):
     (tmp_path / "parley.db").write_bytes(b"nothing" * 1000)
     with pytest.raises(StoreCorrupt):
