@@ -45,6 +45,12 @@ class StoreLock:
             self._descriptor = None
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder of its owner's alone. Raises OSError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+
+
 @contextmanager
 def file_errors(folder: Path) -> Generator[None]:
     """Raise the gateway's errors for those of a store's files."""

@@ -16,6 +16,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from gateway.base.describe import describe
@@ -108,8 +109,14 @@ class Call(Generic[T]):
 class UnitReader(ABC):
     """Runs operations that read; see `SessionReader`."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
+        self._folder = folder.absolute()
         self.clock = clock
+
+    @property
+    def folder(self) -> Path:
+        """Where this process keeps its socket, its lock and its files."""
+        return self._folder
 
     @abstractmethod
     async def read(self, unit: Unit[T]) -> T:
@@ -130,9 +137,15 @@ class UnitReader(ABC):
 class UnitWriter(UnitReader):
     """Runs all operations; see `SessionStore`."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__(clock)
+    _observe: Callable[[float], None] | None = None
+
+    def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
+        super().__init__(folder, clock)
         self._clearing: set[asyncio.Task[None]] = set()
+
+    def watch_commits(self, observe: Callable[[float], None]) -> None:
+        """Call `observe` with the seconds of each transaction, once this is owned."""
+        self._observe = observe
 
     @abstractmethod
     async def write(

@@ -29,7 +29,7 @@ from gateway.errors import (
 )
 from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.last_writes import LastWrites
-from gateway.store.lock import StoreLock, file_errors, try_files
+from gateway.store.lock import StoreLock, file_errors, make_private, try_files
 from gateway.store.nodes import Node
 from gateway.store.operations import UnitReader, hand_on
 from gateway.store.postgres.connection import PostgresConnection
@@ -70,9 +70,8 @@ class PostgresReader(UnitReader):
     def __init__(
         self, database: Database, folder: Path, *, clock: Callable[[], float] = time.time
     ) -> None:
-        super().__init__(clock)
+        super().__init__(folder, clock)
         self._database = database
-        self._folder = folder.absolute()
         self.digest = ""
         """That of the config which this node serves; threads are for nodes with the same one."""
 
@@ -85,11 +84,6 @@ class PostgresReader(UnitReader):
     def place(self) -> DatabasePlace:
         """Server and name of the database."""
         return self._database.place
-
-    @property
-    def folder(self) -> Path:
-        """Where this node keeps its socket, its lock and its working copies."""
-        return self._folder
 
     async def read(self, unit: Callable[[PostgresConnection], T]) -> T:
         """Run a unit that only reads. Raises StoreError."""
@@ -145,7 +139,6 @@ class PostgresStore(PostgresReader, ReloadOperations):
     """A SessionStore in a database, and in a folder of this node."""
 
     _group: Group | None = None
-    _observe: Callable[[float], None] | None = None
 
     def __init__(
         self, database: Database, folder: Path, *, clock: Callable[[], float] = time.time
@@ -255,8 +248,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
 
     def _prepare(self, lock: StoreLock) -> None:
         with file_errors(self._folder):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._folder.chmod(0o700)
+            make_private(self._folder)
             lock.acquire()
 
     async def write(
@@ -288,10 +280,6 @@ class PostgresStore(PostgresReader, ReloadOperations):
             raise GatewayClosed
         work = self._group.write(unit, then, self.clock())
         return await self._last.watch(unit, self._translated(work))
-
-    def watch_commits(self, observe: Callable[[float], None]) -> None:
-        """Call `observe` with the seconds of each transaction, once this is owned."""
-        self._observe = observe
 
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
         """Add to a turn, with changes of the thread's folder.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -14,7 +13,14 @@ from gateway.store.connection import Unit
 from gateway.store.formats import migrations, newest_format, tables
 from gateway.store.lock import StoreLock, file_errors
 from gateway.store.sqlite.commit_count import read_note
-from gateway.store.sqlite.migrate import APPLICATION_ID, BEGUN_COPY_ID, VERSION, bring_up_to_date
+from gateway.store.sqlite.migrate import (
+    APPLICATION_ID,
+    BEGUN_COPY_ID,
+    VERSION,
+    bring_up_to_date,
+    go_on_behind,
+)
+from gateway.store.sqlite.opening import claim
 from gateway.store.sqlite.store import FILE, connect_to_read
 from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
 from gateway.store.tables import ROW_NUMBER, StoredRow, copied, refused
@@ -93,14 +99,7 @@ class SqliteTables:
             self._raw.execute(statement)
         if found := self._raw.execute("PRAGMA foreign_key_check").fetchone():
             raise refused(found[0], self, "it refers to a row that is not there")
-        for there in numbers.items():
-            self._raw.execute("DELETE FROM sqlite_sequence WHERE name = ? AND seq < ?", there)
-            self._raw.execute(
-                "INSERT INTO sqlite_sequence (name, seq) SELECT name, ?2 FROM sqlite_master"
-                " WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%'"
-                " AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
-                there,
-            )
+        go_on_behind(self._raw, numbers.items())
         count_anew(self._connection)
         index_anew(self._connection)
         self._raw.execute(
@@ -153,7 +152,7 @@ async def new_tables(folder: Path) -> AsyncGenerator[SqliteTables]:
     path, lock = folder / FILE, StoreLock(folder)
     try:
         with file_errors(folder):
-            _claim(folder, lock)
+            claim(path, lock)
             await _prepare(path)
             with closing(_connected(path)) as raw:
                 yield SqliteTables(path, raw)
@@ -168,14 +167,6 @@ def _connected(path: Path) -> sqlite3.Connection:
     # A power cut may undo the last commits: their rows are copied again.
     pragmas = ("journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 5000")
     return prepare(raw, *pragmas, "foreign_keys = OFF")
-
-
-def _claim(folder: Path, lock: StoreLock) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    lock.acquire()
-    # SQLite gives its -wal and -shm files the permissions of this one.
-    os.close(os.open(folder / FILE, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 async def _prepare(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from gateway.store.connection import Connection
+from gateway.store.lock import StoreLock, make_private
 from gateway.store.records import LossCause
 from gateway.store.sqlite.commit_count import CommitCount, CommitNote
 from gateway.store.sqlite.writer import SqliteConnection, connect_to_write, translate
@@ -21,6 +23,15 @@ CHECK_SECONDS = 20.0
 """Seconds that the check after an unclean end may take."""
 STEPS = 100_000
 """Steps of SQLite between two looks at the clock."""
+
+
+def claim(path: Path, lock: StoreLock) -> None:
+    """Lock the folder of a database, and make both. Raises OSError, StoreInUse."""
+    make_private(path.parent)
+    lock.acquire()
+    # SQLite gives its -wal and -shm files the permissions of this one.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    path.chmod(0o600)
 
 
 def check_after_unclean_end(path: Path, seconds: float = CHECK_SECONDS) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import shutil
 import sqlite3
 import tempfile
@@ -33,7 +32,7 @@ from gateway.errors import (
 from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.formats import BASE, migrations
 from gateway.store.last_writes import LastWrites
-from gateway.store.lock import StoreLock, file_errors, try_files
+from gateway.store.lock import StoreLock, file_errors, make_private, try_files
 from gateway.store.nodes import Node
 from gateway.store.operations import UnitReader, UnitWriter
 from gateway.store.records import StoreFault
@@ -46,7 +45,7 @@ from gateway.store.sqlite.migrate import (
     gone,
     known_version,
 )
-from gateway.store.sqlite.opening import check_after_unclean_end, open_to_write
+from gateway.store.sqlite.opening import check_after_unclean_end, claim, open_to_write
 from gateway.store.sqlite.repair import Repaired, repair
 from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, stage
 from gateway.store.sqlite.stand_ins import stand_in
@@ -146,15 +145,9 @@ class SqliteReader(UnitReader):
         clock: Callable[[], float] = time.time,
         steps: Mapping[int, str] | None = None,
     ) -> None:
-        super().__init__(clock)
-        self._folder = folder.absolute()
+        super().__init__(folder, clock)
         self._steps = migrations() if steps is None else steps
         self._readers: Readers | None = None
-
-    @property
-    def folder(self) -> Path:
-        """Where everything lies."""
-        return self._folder
 
     @property
     def path(self) -> Path:
@@ -188,7 +181,6 @@ class SqliteStore(SqliteReader, UnitWriter):
     """A SessionStore in `folder`, which is made when it is first owned."""
 
     _writer: Writer | None = None
-    _observe: Callable[[float], None] | None = None
 
     @cached_property
     def _last(self) -> LastWrites:
@@ -257,18 +249,10 @@ class SqliteStore(SqliteReader, UnitWriter):
     def _prepare(self, lock: StoreLock) -> None:
         try:
             with file_errors(self._folder):
-                self._make_folder()
-                lock.acquire()
-                # SQLite gives its -wal and -shm files the permissions of this one.
-                os.close(os.open(self._folder / FILE, os.O_CREAT | os.O_RDWR, 0o600))
-                (self._folder / FILE).chmod(0o600)
+                claim(self.path, lock)
         except GatewayError:
             lock.release()
             raise
-
-    def _make_folder(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folder.chmod(0o700)
 
     async def write(
         self,
@@ -288,10 +272,6 @@ class SqliteStore(SqliteReader, UnitWriter):
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
         """Add to a turn. Raises LeaseLost."""
         return await self.write(lambda connection: turns.record(connection, lease, record))
-
-    def watch_commits(self, observe: Callable[[float], None]) -> None:
-        """Call `observe` with the seconds of each transaction, once this is owned."""
-        self._observe = observe
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove from the disk what the database has let go of."""
@@ -337,7 +317,7 @@ class SqliteStore(SqliteReader, UnitWriter):
 
         Raises NotFound, StoreCorrupt, StoreTooNew, StoreTooOld, StoreFull or StoreUnwritable.
         """
-        await asyncio.to_thread(self._make_folder)
+        await asyncio.to_thread(make_private, self._folder)
         await stage(backup, self._folder / FILE)
 
     async def restore(self) -> None:
