@@ -33,6 +33,7 @@ from gateway.store.tables import (
 )
 from gateway.store.units.audit import note
 from gateway.store.units.invariants import broken_laws
+from gateway.store.value_rows import put
 from gateway.values import value
 
 MOST_ROWS = 5_000
@@ -45,10 +46,6 @@ _LATEST = "SELECT COALESCE(MAX(id), 0) FROM audit"
 _SOURCE, _ASIDE = "source", "aside"
 """Names of notes: from where the rows are, and the statements that restore what was put aside."""
 _MAKE_NOTES = f"CREATE TABLE {NOTES} (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
-_ADD_NOTE = f"""
-    INSERT INTO {NOTES} (name, value) VALUES (:name, :value)
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value
-"""
 
 FILES = "blobs"
 """The contents of attachments, which each database keeps in tables of its own."""
@@ -193,8 +190,9 @@ class Copy:
         return {row["name"]: row["value"] for row in found}
 
     def _note(self, name: str, text: str) -> None:
-        told = {"name": name, "value": text}
-        self._target.run(methodcaller("execute", _ADD_NOTE, told))
+        self._target.run(
+            lambda connection: put(connection, NOTES, ("name",), name=name, value=text)
+        )
 
     def _end_notes(self, connection: Connection) -> None:
         copied_from = {"object": self._source.name, "outcome": "source"}

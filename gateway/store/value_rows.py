@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
@@ -35,7 +35,7 @@ class Table(Generic[T]):
         name: str,
         kind: type[T],
         *,
-        key: Collection[str] = (),
+        key: tuple[str, ...] = (),
         without: Collection[str] = (),
         columns: Mapping[str, str] | None = None,
     ) -> None:
@@ -43,11 +43,10 @@ class Table(Generic[T]):
         self.name = name
         self.fields = [each for each in _fields(kind) if each not in without]
         self.columns = [named.get(each, each) for each in self.fields]
-        self._key = key
+        self.key = key
         self._values = attrgetter(*self.fields)
         stored = [_changes(kind)[each][0] for each in self.fields]
         self._stored = [(name, to) for name, to in zip(self.columns, stored, strict=True) if to]
-        self._statements: dict[tuple[str, ...], str] = {}
 
     def row(self, value: T) -> dict[str, Any]:
         """The value's columns."""
@@ -56,22 +55,35 @@ class Table(Generic[T]):
             row[column] = stored(row[column])
         return row
 
-    def statement(self, more: tuple[str, ...]) -> str:
-        """The statement that puts a row with these further columns."""
-        if (known := self._statements.get(more)) is None:
-            names = [*self.columns, *more]
-            known = f"INSERT INTO {self.name} ({', '.join(names)})"
-            known += f" VALUES ({', '.join(f':{each}' for each in names)})"
-            if self._key:
-                changed = ", ".join(f"{each} = excluded.{each}" for each in names)
-                known += f" ON CONFLICT ({', '.join(self._key)}) DO UPDATE SET {changed}"
-            self._statements[more] = known
-        return known
-
 
 def insert(connection: Connection, table: Table[T], value: T, **more: Any) -> None:
     """Put a value's row, with further columns."""
-    connection.execute(table.statement((*more,)), {**table.row(value), **more})
+    put(connection, table.name, table.key, **table.row(value), **more)
+
+
+def put(connection: Connection, table: str, key: tuple[str, ...] = (), /, **row: Any) -> None:
+    """Put a row, or change the one with the same key."""
+    connection.execute(_put(table, key, (*row,)), row)
+
+
+@lru_cache(maxsize=256)
+def _put(table: str, key: tuple[str, ...], names: tuple[str, ...]) -> str:
+    marks = ", ".join(f":{each}" for each in names)
+    statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})"
+    if not key:
+        return statement
+    changed = ", ".join(f"{each} = excluded.{each}" for each in names if each not in key)
+    return f"{statement} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changed}"
+
+
+def update(connection: Connection, table: str, row: str | int, /, **changed: Any) -> None:
+    """Change columns of the row with this id."""
+    connection.execute(_update(table, (*changed,)), {**changed, "id": row})
+
+
+@lru_cache(maxsize=256)
+def _update(table: str, names: tuple[str, ...]) -> str:
+    return f"UPDATE {table} SET {', '.join(f'{each} = :{each}' for each in names)} WHERE id = :id"
 
 
 def rows_as(kind: type[T], *, without: tuple[str, ...] = (), **columns: str) -> Callable[[Row], T]:

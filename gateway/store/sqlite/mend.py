@@ -17,6 +17,7 @@ from gateway.store.units.counts import count_anew
 from gateway.store.units.invariants import is_event
 from gateway.store.units.rows import OPEN_STATUSES
 from gateway.store.units.search_index import index_anew
+from gateway.store.value_rows import put, update
 
 LOST = "Something that stood here was lost to damage."
 """The text in the place of a lost event."""
@@ -192,14 +193,9 @@ def _fill_events(connection: SqliteConnection, faults: Faults) -> None:
             notice = Notice(
                 thread=row["id"], seq=seq, at=row["updated_at"], text=LOST, level="warning"
             )
-            connection.execute(
-                "INSERT INTO events (thread, seq, kind, body) VALUES (:thread, :seq, :kind, :body)",
-                {"thread": row["id"], "seq": seq, "kind": notice.kind, "body": dump_event(notice)},
-            )
-        connection.execute(
-            "UPDATE threads SET last_seq = :last WHERE id = :thread",
-            {"last": last, "thread": row["id"]},
-        )
+            body = dump_event(notice)
+            put(connection, "events", thread=row["id"], seq=seq, kind=notice.kind, body=body)
+        update(connection, "threads", row["id"], last_seq=last)
         if missing:
             what = "an event is" if len(missing) == 1 else "events are"
             faults[row["id"]][f"{what} lost: {_ranges(missing)}"] = None

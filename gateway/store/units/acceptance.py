@@ -19,6 +19,7 @@ from gateway.store.units.events import add_events
 from gateway.store.units.files import attach, expect
 from gateway.store.units.queue import open_turn
 from gateway.store.units.rows import SUPERSEDED, create_thread
+from gateway.store.value_rows import update
 
 TITLE = 60
 """Characters of the first message that become a thread's title."""
@@ -73,10 +74,7 @@ class Acceptance:
         if thread is None:
             thread = create_thread(self.connection, self.new, key=message.key, title=title, by="")
         elif title:
-            self.connection.execute(
-                "UPDATE threads SET title = :title WHERE id = :thread",
-                {"title": title, "thread": thread.id},
-            )
+            update(self.connection, "threads", thread.id, title=title)
         if not self.met.known:
             self.note("access.granted", thread=thread.id, object=thread.team, outcome=decision.rule)
         inbox = self.insert(thread.id, "queued")
@@ -129,11 +127,7 @@ class Acceptance:
         """Ask the thread's turn to end; its id, "" without one."""
         turn = open_turn(self.connection, thread)
         if turn:
-            self.connection.execute(
-                "UPDATE turns SET stop_requested = TRUE, ready = TRUE, reason = :reason"
-                " WHERE id = :turn",
-                {"reason": reason, "turn": turn},
-            )
+            update(self.connection, "turns", turn, stop_requested=True, ready=True, reason=reason)
             self.note("turn.stopped", thread=thread, turn=turn, outcome=reason)
         return turn
 

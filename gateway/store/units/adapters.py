@@ -9,9 +9,12 @@ from gateway.store.connection import Connection
 from gateway.store.operations import reads, writes
 from gateway.store.records import EncryptedToken
 from gateway.store.units.audit import note
+from gateway.store.units.rows import scalar
 from gateway.store.value_rows import Table, insert, rows_as
 
-TOKENS = Table("tokens", EncryptedToken, key=["name"], columns={"key": "key_id"})
+OWN = "gateway"
+"""In the place of a platform: the gateway keeps it for itself."""
+TOKENS = Table("tokens", EncryptedToken, key=("name",), columns={"key": "key_id"})
 
 
 @writes
@@ -48,6 +51,20 @@ def marks(connection: Connection, platform: str, name: str = "") -> Mapping[str,
         {"platform": platform} | ({"name": name} if name else {}),
     )
     return {row["name"]: row["value"] for row in rows}
+
+
+def own_mark(connection: Connection, name: str) -> str | None:
+    """A text that is the gateway's own, as no adapter's."""
+    query = "SELECT value FROM marks WHERE platform = :platform AND name = :name"
+    return scalar(connection, query, {"platform": OWN, "name": name})
+
+
+def take_own_mark(connection: Connection, name: str) -> str | None:
+    """A text that is the gateway's own, kept no longer."""
+    text = own_mark(connection, name)
+    statement = "DELETE FROM marks WHERE platform = :platform AND name = :name"
+    connection.execute(statement, {"platform": OWN, "name": name})
+    return text
 
 
 @reads

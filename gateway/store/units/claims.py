@@ -17,7 +17,7 @@ from gateway.events import (
 )
 from gateway.store.connection import Connection, Row
 from gateway.store.operations import reads, writes
-from gateway.store.records import NOTHING_USED, Thread, TurnStatus, next_id
+from gateway.store.records import NOTHING_USED, InboxOutcome, Thread, TurnStatus, next_id
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import (
     TOLD_AFTER,
@@ -53,6 +53,7 @@ from gateway.store.units.rows import (
     scalar,
     thread_of,
 )
+from gateway.store.value_rows import put, rows_as, update
 from gateway.values import Origin
 
 OPEN = ("running", "paused", "waiting")
@@ -266,9 +267,7 @@ def _resume(
     assert stands.turn is not None  # it is open
     turn = _TurnRow(stands.turn, stands.author, resumed=True)
     of_turn = {"turn": turn.id}
-    connection.execute(
-        "UPDATE turns SET status = 'running', ready = FALSE WHERE id = :turn", of_turn
-    )
+    update(connection, "turns", turn.id, status="running", ready=False)
     connection.execute(
         "UPDATE requests SET taken = TRUE WHERE turn = :turn AND state <> 'open'", of_turn
     )
@@ -342,37 +341,35 @@ def _open(
     behind: Sequence[Row],
 ) -> _TurnRow:
     turn = next_id()
-    connection.execute(
-        "INSERT INTO turns (id, thread, n, status, author, destination, started_at, model)"
-        " VALUES (:turn, :thread, :n, 'running', :author, :destination, :now, :model)",
-        {
-            "turn": turn,
-            "thread": thread.id,
-            "n": (stands.n or 0) + 1,
-            "author": message.author,
-            "destination": str(thread.key),
-            "now": connection.now,
-            "model": thread.model,
-        },
+    put(
+        connection,
+        "turns",
+        id=turn,
+        thread=thread.id,
+        n=(stands.n or 0) + 1,
+        status="running",
+        author=message.author,
+        destination=str(thread.key),
+        started_at=connection.now,
+        model=thread.model,
     )
-    connection.execute(
-        "UPDATE inbox SET outcome = 'turn', turn = :turn, taken_at = :now WHERE id = :inbox",
-        {"turn": turn, "now": connection.now, "inbox": message.id},
-    )
+    take(connection, turn, message.id, "turn")
     if thread.takes_all:
         connection.execute(
             "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now"
             " WHERE thread = :thread AND outcome = 'queued'",
             {"turn": turn, "now": connection.now, "thread": thread.id},
         )
-    if behind:
-        connection.many(
-            "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now WHERE id = :inbox",
-            [{"turn": turn, "now": connection.now, "inbox": row["id"]} for row in behind],
-        )
+    for row in behind:
+        take(connection, turn, row["id"], "merged")
     here = message.awaits is None and not behind
     alone = here and not thread.takes_all and stands.status in (None, "done")
     return _TurnRow(turn, message.author, alone=alone)
+
+
+def take(connection: Connection, turn: str, inbox: int, outcome: InboxOutcome) -> None:
+    """Let a waiting message be one of a turn's."""
+    update(connection, "inbox", inbox, outcome=outcome, turn=turn, taken_at=connection.now)
 
 
 def _still_collecting(connection: Connection, thread: Thread, quiet: float) -> float:
@@ -520,16 +517,8 @@ def shown_of(connection: Connection, turn: str) -> tuple[HumanText, ...]:
         f" WHERE turn = :turn AND outcome IN ('turn', 'merged') {IN_ORDER}",
         {"turn": turn},
     )
-    return tuple(
-        HumanText(
-            inbox=row["id"],
-            author=row["author_name"],
-            text=row["text"],
-            author_id=row["author"],
-            again=row["again"],
-        )
-        for row in rows
-    )
+    read = rows_as(HumanText, inbox="id", author="author_name", author_id="author")
+    return tuple(map(read, rows))
 
 
 def first_asked_at(connection: Connection, turn: str) -> float | None:

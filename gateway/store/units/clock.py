@@ -5,10 +5,9 @@ from __future__ import annotations
 from gateway.base.clock import KnownTime
 from gateway.store.connection import Connection
 from gateway.store.operations import reads, writes
-from gateway.store.units.adapters import mark
+from gateway.store.units.adapters import OWN, mark, own_mark, take_own_mark
 from gateway.store.units.rows import scalar
 
-_PLATFORM = "gateway"
 _KNOWN = "clock known"
 """The mark of the last known time: seconds since the epoch, and, while it is doubted, the seconds
 of doubt and who denies it.
@@ -20,7 +19,7 @@ _JUMPED = "clock jumped"
 @reads
 def known_time(connection: Connection, now: float) -> KnownTime | None:
     """The last known time of day; without one, the newest thread's."""
-    if kept := _mark(connection, _KNOWN):
+    if kept := own_mark(connection, _KNOWN):
         at, *doubted = kept.split(maxsplit=2)
         return KnownTime(
             at=float(at),
@@ -35,21 +34,11 @@ def known_time(connection: Connection, now: float) -> KnownTime | None:
 def keep_time(connection: Connection, known: KnownTime) -> None:
     """Keep the time for the next process."""
     doubt = "" if known.doubted is None else f" {known.doubted} {known.denied}"
-    mark(connection, _PLATFORM, _KNOWN, f"{known.at}{doubt}")
+    mark(connection, OWN, _KNOWN, f"{known.at}{doubt}")
     if known.jumped:
-        mark(connection, _PLATFORM, _JUMPED, f"{known.jumped}")
+        mark(connection, OWN, _JUMPED, f"{known.jumped}")
 
 
 def take_jump(connection: Connection) -> float:
     """Take the seconds that the clock was set in the last boot."""
-    jumped = float(_mark(connection, _JUMPED) or 0.0)
-    connection.execute(
-        "DELETE FROM marks WHERE platform = :platform AND name = :name",
-        {"platform": _PLATFORM, "name": _JUMPED},
-    )
-    return jumped
-
-
-def _mark(connection: Connection, name: str) -> str | None:
-    query = "SELECT value FROM marks WHERE platform = :platform AND name = :name"
-    return scalar(connection, query, {"platform": _PLATFORM, "name": name})
+    return float(take_own_mark(connection, _JUMPED) or 0.0)

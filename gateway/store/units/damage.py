@@ -10,6 +10,7 @@ from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.units.audit import note
 from gateway.store.units.rows import first, scalar
+from gateway.store.value_rows import update
 
 _ODD = "SELECT id FROM threads WHERE key NOT LIKE '%/%/%/%/%' OR participants NOT LIKE '[%]'"
 _ROW = "SELECT key, participants, last_seq, epoch, current FROM threads WHERE id = :thread"
@@ -43,11 +44,7 @@ def mend_thread(connection: Connection, thread: str) -> None:
     )
     mended["epoch"] = row["epoch"] if is_counted else int(connection.now)  # above any that it had
     if any(mended[name] != row[name] for name in mended):
-        connection.execute(
-            "UPDATE threads SET key = :key, current = :current, participants = :participants,"
-            " last_seq = :last_seq, epoch = :epoch WHERE id = :thread",
-            mended | {"thread": thread},
-        )
+        update(connection, "threads", thread, **mended)
         note(connection, "thread.mended", person="", thread=thread)
 
 

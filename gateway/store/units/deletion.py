@@ -8,7 +8,7 @@ from gateway.store.connection import Connection
 from gateway.store.operations import Erased, reads, writes
 from gateway.store.turn_records import ExpiredThreads, RetentionPause
 from gateway.store.units import audit, out_of_order, usage
-from gateway.store.units.adapters import mark
+from gateway.store.units.adapters import OWN, mark, own_mark, take_own_mark
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 from gateway.store.units.search_index import WORDS
 from gateway.store.units.threads import THREADS_OF
@@ -16,7 +16,7 @@ from gateway.store.units.threads import THREADS_OF
 FEW = 5
 """Threads that may always expire at once."""
 
-_LEFT = {"platform": "gateway", "name": "retention left"}
+_LEFT = "retention left"
 """The mark of what a round has left: when the next one is, in seconds since the epoch, and the
 number of threads.
 """
@@ -131,17 +131,16 @@ def expire(
     out_of_order.drop_old(connection, before)
     usage.merge(connection, before)
     if left:
-        mark(connection, _LEFT["platform"], _LEFT["name"], f"{next_at} {left}")
+        mark(connection, OWN, _LEFT, f"{next_at} {left}")
     else:
-        connection.execute("DELETE FROM marks WHERE platform = :platform AND name = :name", _LEFT)
+        take_own_mark(connection, _LEFT)
     return ExpiredThreads(threads=threads, left=left, memos=memos)
 
 
 @reads
 def retention_pause(connection: Connection) -> RetentionPause | None:
     """The pause of retention; None if the last round has left nothing."""
-    query = "SELECT value FROM marks WHERE platform = :platform AND name = :name"
-    kept = scalar(connection, query, _LEFT)
+    kept = own_mark(connection, _LEFT)
     if not kept:
         return None
     at, left = kept.split()

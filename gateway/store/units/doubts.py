@@ -8,7 +8,7 @@ from gateway.store.records import next_id
 from gateway.store.rulebook import DoubtWords
 from gateway.store.turn_records import Lease
 from gateway.store.units import outbox
-from gateway.store.units.claims import first_asked_at, shown_of
+from gateway.store.units.claims import first_asked_at, shown_of, take
 from gateway.store.units.losses import untold_loss
 from gateway.store.units.queue import IN_ORDER, waits
 from gateway.store.units.rows import OPEN_STATUSES, fence
@@ -42,14 +42,9 @@ def _park_waiting(connection: Connection, thread: str, boot: str, words: DoubtWo
         {"thread": thread},
     )
     _open(connection, lease, first)
-    connection.many(
-        "UPDATE inbox SET outcome = :outcome, turn = :turn, taken_at = :now WHERE id = :inbox",
-        [
-            {"outcome": outcome, "turn": lease.turn, "now": connection.now, "inbox": row["id"]}
-            for outcome, rows in (("turn", [first]), ("merged", others))
-            for row in rows
-        ],
-    )
+    take(connection, lease.turn, first["id"], "turn")
+    for row in others:
+        take(connection, lease.turn, row["id"], "merged")
     started = TurnStarted(
         thread=thread,
         turn=lease.turn,

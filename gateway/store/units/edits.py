@@ -27,6 +27,7 @@ from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_j
 from gateway.store.units.events import add_events
 from gateway.store.units.files import IS_FOREIGN, attach
 from gateway.store.units.rows import MUTED, author_of, quotes_of
+from gateway.store.value_rows import update
 
 IGNORED = AcceptedMessage(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
 
@@ -241,10 +242,7 @@ def _set_mute(acceptance: Acceptance, thread: Thread, decision: MuteChange) -> A
 
 
 def _set_model(acceptance: Acceptance, thread: Thread, decision: ModelChange) -> AcceptedMessage:
-    acceptance.connection.execute(
-        "UPDATE threads SET model = :model WHERE id = :thread",
-        {"model": decision.model, "thread": thread.id},
-    )
+    update(acceptance.connection, "threads", thread.id, model=decision.model)
     acceptance.note("thread.model_changed", thread=thread.id, object=decision.model)
     notice = Notice(thread=thread.id, text=decision.notice)
     events = add_events(acceptance.connection, thread.id, [notice])
@@ -252,10 +250,7 @@ def _set_model(acceptance: Acceptance, thread: Thread, decision: ModelChange) ->
 
 
 def _put_mode(connection: Connection, thread: str, mode: str, *, muted: bool) -> None:
-    connection.execute(
-        "UPDATE threads SET mode = :mode WHERE id = :thread",
-        {"mode": f"{MUTED}{mode}" if muted else mode, "thread": thread},
-    )
+    update(connection, "threads", thread, mode=f"{MUTED}{mode}" if muted else mode)
 
 
 def _revoke(acceptance: Acceptance, decision: GrantRevocation) -> AcceptedMessage:

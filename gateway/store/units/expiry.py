@@ -13,16 +13,17 @@ from gateway.store.rulebook import RequestDating, RequestRules
 from gateway.store.turn_records import ExpiryResult
 from gateway.store.units.clock import take_jump
 from gateway.store.units.events import add_events
+from gateway.store.units.events import request as existing_request
 from gateway.store.units.requests import (
     REMIND_AFTER,
     due,
-    existing_request,
     mark_ready,
     note,
     resolved,
     settle,
 )
 from gateway.store.units.rows import scalar
+from gateway.store.value_rows import update
 
 AT_ONCE = 100
 """Requests that are settled in one transaction."""
@@ -72,10 +73,8 @@ def _remind(
 ) -> SessionEvent:
     age = by - created
     sent = sum(after <= age for after in REMIND_AFTER)
-    connection.execute(
-        "UPDATE requests SET reminders = :sent, due_at = :due WHERE id = :request",
-        {"sent": sent, "due": due(created, sent, request.expires_at), "request": request.id},
-    )
+    due_at = due(created, sent, request.expires_at)
+    update(connection, "requests", request.id, reminders=sent, due_at=due_at)
     return InputReminded(
         thread=request.thread,
         turn=request.turn,

@@ -30,6 +30,7 @@ from gateway.store.rulebook import FileRules, MissingFileWords
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import open_turn
 from gateway.store.units.rows import find_thread, first, scalar
+from gateway.store.value_rows import update
 
 LONGEST_TEXT_FILE = 400_000
 """Bytes that are read of a text file: more than the team is shown."""
@@ -128,14 +129,8 @@ def _left_out(file: MissingFile) -> Attachment:
 
 def expect(connection: Connection, inbox: int, files: Sequence[AwaitedFile]) -> None:
     """Note the files that a message's turn waits for."""
-    connection.execute(
-        "UPDATE inbox SET awaits = :awaits, awaits_until = :until WHERE id = :inbox",
-        {
-            "inbox": inbox,
-            "awaits": json.dumps([asdict(file) for file in files]),
-            "until": connection.now + AWAITED_SECONDS,
-        },
-    )
+    awaits, until = json.dumps([*map(asdict, files)]), connection.now + AWAITED_SECONDS
+    update(connection, "inbox", inbox, awaits=awaits, awaits_until=until)
 
 
 def expect_anew(connection: Connection) -> None:

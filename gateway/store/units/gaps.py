@@ -16,7 +16,7 @@ from gateway.store.connection import Connection
 from gateway.store.operations import reads, writes
 from gateway.store.units.adapters import mark
 from gateway.store.units.rows import first
-from gateway.store.value_rows import rows_as
+from gateway.store.value_rows import rows_as, update
 
 _ADD = """
 INSERT INTO gaps (platform, workspace, place, threaded, since, until, returned, newest)
@@ -110,10 +110,7 @@ def finish_page(connection: Connection, page: ReadPage) -> None:
     if page.cursor is None and not grown:
         connection.execute("DELETE FROM gaps WHERE id = :gap", {"gap": gap.id})
     elif not grown:
-        connection.execute(
-            "UPDATE gaps SET cursor = :cursor, newest = :newest, begun = 1 WHERE id = :gap",
-            {"gap": gap.id, "cursor": page.cursor, "newest": page.newest},
-        )
+        update(connection, "gaps", gap.id, cursor=page.cursor, newest=page.newest, begun=1)
     found = (replace(gap, place=place, newest=at) for place, at in page.further.items())
     connection.many(_ADD, [_parameters(platform, each, gap.returned) for each in found])
 

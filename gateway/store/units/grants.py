@@ -8,7 +8,7 @@ from gateway.conversation import Author, ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.records import Grant, Request
 from gateway.store.units.audit import note
-from gateway.store.value_rows import rows_as
+from gateway.store.value_rows import put, rows_as
 
 
 def grant(
@@ -19,19 +19,16 @@ def grant(
     place: ConversationKey,
 ) -> None:
     """Let a request's tool run for its asker, with these arguments."""
-    connection.execute(
-        "INSERT INTO grants (thread, tool, person, scope, granted_by, granted_at)"
-        " VALUES (:thread, :tool, :person, :scope, :granted_by, :now)"
-        " ON CONFLICT (thread, tool, person, scope) DO UPDATE"
-        " SET granted_by = excluded.granted_by, granted_at = excluded.granted_at",
-        {
-            "thread": request.thread,
-            "tool": request.tool,
-            "person": request.asker,
-            "scope": scope,
-            "granted_by": by.id,
-            "now": connection.now,
-        },
+    put(
+        connection,
+        "grants",
+        ("thread", "tool", "person", "scope"),
+        thread=request.thread,
+        tool=request.tool,
+        person=request.asker,
+        scope=scope,
+        granted_by=by.id,
+        granted_at=connection.now,
     )
     where = {"thread": request.thread, "turn": request.turn, "place": str(place)}
     scoped = {"arguments_hash": request.arguments_hash, "outcome": scope.partition(":")[0] or "any"}

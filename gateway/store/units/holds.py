@@ -11,6 +11,7 @@ from gateway.store.operations import writes
 from gateway.store.turn_records import SAME_HOLD, Hold
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import first, scalar
+from gateway.store.value_rows import update
 
 _WAITS = """
     NOT EXISTS (SELECT 1 FROM turns WHERE thread = t.id AND status = 'running')
@@ -19,7 +20,6 @@ _WAITS = """
       AND (status = 'paused' OR status = 'waiting' AND ready)))
 """
 _HELD = f"SELECT held, held_until, last_seq FROM threads t WHERE id = :thread AND {_WAITS}"
-_SET = "UPDATE threads SET held = :limit, held_until = :until WHERE id = :thread"
 _OVER = """
     SELECT last_seq FROM threads t WHERE id = :thread AND held <> ''
     AND NOT EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued')
@@ -35,7 +35,7 @@ def tell_hold(connection: Connection, thread: str, hold: Hold) -> tuple[SessionE
     until = None if hold.seconds == inf else connection.now + hold.seconds
     if row is None or (row["held"] == hold.limit and _same(row["held_until"], until)):
         return ()
-    connection.execute(_SET, {"thread": thread, "limit": hold.limit, "until": until})
+    update(connection, "threads", thread, held=hold.limit, held_until=until)
     told = TurnHeld(thread=thread, limit=hold.limit, most=hold.most, until=until)
     return add_events(connection, thread, [told], after=row["last_seq"])
 
@@ -50,7 +50,7 @@ def hold_over(connection: Connection, thread: str) -> list[SessionEvent]:
     """The event to add once nothing waits there any more, if any."""
     if first(connection, _OVER, {"thread": thread}) is None:
         return []
-    connection.execute(_SET, {"thread": thread, "limit": "", "until": None})
+    update(connection, "threads", thread, held="", held_until=None)
     return [TurnHeld(thread=thread, limit="")]
 
 

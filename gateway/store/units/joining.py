@@ -9,7 +9,7 @@ from gateway.events import MessageJoined
 from gateway.store.connection import Connection
 from gateway.store.operations import writes
 from gateway.store.turn_records import JoinedMessages, Lease
-from gateway.store.units.claims import human_text, queued
+from gateway.store.units.claims import human_text, queued, take
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import MESSAGE_COLUMNS, MUTED, MessageRow, first
@@ -40,10 +40,8 @@ def join(connection: Connection, lease: Lease) -> JoinedMessages:
     )
     # None overtakes another.
     found = [*takewhile(lambda row: row.awaits is None, map(MessageRow._make, rows))]
-    connection.many(
-        "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now WHERE id = :inbox",
-        [{"turn": lease.turn, "now": connection.now, "inbox": row.id} for row in found],
-    )
+    for row in found:
+        take(connection, lease.turn, row.id, "merged")
     messages = tuple(queued(connection, row) for row in found)
     shown = [
         MessageJoined(thread=lease.thread, turn=lease.turn, message=human_text(message))

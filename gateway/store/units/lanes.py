@@ -13,6 +13,7 @@ from gateway.store.nodes import ANY_PLATFORM, NodeTurn
 from gateway.store.operations import reads
 from gateway.store.records import PersonLoad, lane_groups_of
 from gateway.store.units.rows import FREE, MUTED, OPEN_STATUSES, first, listed, scalar
+from gateway.store.value_rows import rows_as
 
 ADOPTED = 200
 """Threads that a node adopts at once."""
@@ -187,21 +188,13 @@ def running_elsewhere(connection: Connection, boot: str) -> frozenset[str]:
 def turns_of(connection: Connection, boot: str) -> tuple[NodeTurn, ...]:
     """Turns that run on a node, as the store has it."""
     rows = connection.fetch(
-        "SELECT t.id AS thread, u.id AS turn, u.stop_requested,"
+        "SELECT t.id AS thread, u.id AS turn, u.stop_requested AS stop,"
         " t.mode IN ('steer', :muted) AND EXISTS"
         " (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued') AS steer"
         f" {_RUNNING} AND t.owner = :boot",
         {"boot": boot, "muted": f"{MUTED}steer"},
     )
-    return tuple(
-        NodeTurn(
-            thread=row["thread"],
-            turn=row["turn"],
-            stop=bool(row["stop_requested"]),
-            steer=bool(row["steer"]),
-        )
-        for row in rows
-    )
+    return tuple(map(rows_as(NodeTurn), rows))
 
 
 def lost_jobs(connection: Connection) -> list[LaneJob]:

@@ -9,12 +9,12 @@ from gateway.missed import CURSOR
 from gateway.store.connection import Connection
 from gateway.store.operations import reads
 from gateway.store.records import LossCause, StoreLoss
-from gateway.store.units.adapters import mark
+from gateway.store.units.adapters import OWN, mark, take_own_mark
 from gateway.store.units.audit import note_loss
 from gateway.store.units.rows import first, scalar
-from gateway.store.value_rows import rows_as
+from gateway.store.value_rows import put, rows_as
 
-_RESTORED = {"platform": "gateway", "name": "restored"}
+_RESTORED = "restored"
 """The mark of a backup that took a store's place: the number of commits that were made in that."""
 
 
@@ -26,23 +26,18 @@ def add_loss(connection: Connection, cause: LossCause, *, since: float, commits:
     connection.execute(
         "DELETE FROM marks WHERE substr(name, 1, length(:cursor)) = :cursor", {"cursor": CURSOR}
     )
-    connection.execute(
-        "INSERT INTO losses (cause, since, until, commits) VALUES (:cause, :since, :now, :commits)",
-        {"cause": cause, "since": since, "now": connection.now, "commits": commits},
-    )
+    put(connection, "losses", cause=cause, since=since, until=connection.now, commits=commits)
     note_loss(connection, cause, commits)
 
 
 def mark_restored(connection: Connection, commits: int) -> None:
     """Note that this store replaces one with so many commits."""
-    mark(connection, _RESTORED["platform"], _RESTORED["name"], str(commits))
+    mark(connection, OWN, _RESTORED, str(commits))
 
 
 def take_restored(connection: Connection) -> int | None:
     """Commits of the store that was replaced since the last start."""
-    which = "marks WHERE platform = :platform AND name = :name"
-    kept = scalar(connection, f"SELECT value FROM {which}", _RESTORED)
-    connection.execute(f"DELETE FROM {which}", _RESTORED)
+    kept = take_own_mark(connection, _RESTORED)
     return None if kept is None else int(kept)
 
 

@@ -12,6 +12,7 @@ from gateway.conversation import ConversationKey, InboundMessage, Quote
 from gateway.store.connection import Connection
 from gateway.store.operations import reads
 from gateway.store.units.rows import first, quotes_of, scalar
+from gateway.store.value_rows import put
 from gateway.values import value
 
 
@@ -47,11 +48,7 @@ def note_deletion(connection: Connection, message: InboundMessage) -> None:
     drop_old(connection, connection.now - KEPT, ("deleted", "early_edits"))
     key = {"key": created(message)}
     connection.execute("DELETE FROM early_edits WHERE key = :key", key)
-    connection.execute(
-        "INSERT INTO deleted (key, at) VALUES (:key, :now)"
-        " ON CONFLICT (key) DO UPDATE SET at = excluded.at",
-        {**key, "now": connection.now},
-    )
+    put(connection, "deleted", ("key",), **key, at=connection.now)
 
 
 def keep_edit(connection: Connection, message: InboundMessage, thread: str, quotes: str) -> None:

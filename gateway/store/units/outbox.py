@@ -12,7 +12,7 @@ from gateway.store.operations import reads, writes
 from gateway.store.units.rows import UNSYNCED, first, scalar
 from gateway.store.value_rows import Table, insert, rows_as
 
-OUTBOX = Table("outbox", OutboxRow, key=["key"])
+OUTBOX = Table("outbox", OutboxRow, key=("key",))
 
 _HERE = """
     SELECT last_seq FROM threads WHERE id = :thread

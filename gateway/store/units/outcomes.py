@@ -29,6 +29,7 @@ from gateway.store.units.people import add_code
 from gateway.store.units.rows import NEW_THREAD, create_thread
 from gateway.store.units.threads import thread_at
 from gateway.store.units.usage import count_anew, spent
+from gateway.store.value_rows import update
 
 
 def reply_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage:
@@ -109,7 +110,7 @@ def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
 def _detach(connection: Connection, thread: str) -> None:
     """Let the conversation go on elsewhere: waiting messages get no turn."""
     of_thread = {"thread": thread}
-    connection.execute("UPDATE threads SET current = FALSE WHERE id = :thread", of_thread)
+    update(connection, "threads", thread, current=False)
     connection.execute("DELETE FROM grants WHERE thread = :thread", of_thread)
     connection.execute(
         "DELETE FROM attachments WHERE inbox IN"
@@ -139,21 +140,15 @@ def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
     (row,) = acceptance.connection.fetch(
         "SELECT id FROM turns WHERE thread = :thread ORDER BY n DESC LIMIT 1", {"thread": thread}
     )
-    of_turn = {"turn": row["id"]}
     # What it asked was closed with it: it asks anew, under the same ids of its own.
     acceptance.connection.execute(
         "UPDATE requests SET engine_id = engine_id || ' ' || id"
         " WHERE turn = :turn AND state = 'closed'",
-        of_turn,
+        {"turn": row["id"]},
     )
-    acceptance.connection.execute(
-        "UPDATE turns SET status = 'paused', attempts = 0, stop_requested = FALSE, reason = '',"
-        " finished_at = NULL WHERE id = :turn",
-        of_turn,
-    )
-    acceptance.connection.execute(
-        "UPDATE threads SET state = 'working' WHERE id = :thread", {"thread": thread}
-    )
+    anew = {"attempts": 0, "stop_requested": False, "reason": "", "finished_at": None}
+    update(acceptance.connection, "turns", row["id"], status="paused", **anew)
+    update(acceptance.connection, "threads", thread, state="working")
     acceptance.note("turn.retried", thread=thread, turn=row["id"])
     inbox = acceptance.insert(thread, "command", decision.reply, turn=row["id"])
     count_anew(acceptance.connection, thread, row["id"], inbox)

@@ -13,7 +13,9 @@ from gateway.store.records import PairedPerson
 from gateway.store.rulebook import CodeCheck
 from gateway.store.units.audit import note
 from gateway.store.units.rows import find_thread, listed
-from gateway.store.value_rows import rows_as
+from gateway.store.value_rows import Table, insert, put, rows_as
+
+PEOPLE = Table("people", PairedPerson, key=("person",), columns={"id": "person"})
 
 MAX_TRIES = 5
 """Wrong codes after which those that wait are void."""
@@ -51,18 +53,16 @@ def people(connection: Connection) -> list[PairedPerson]:
 
 def add_code(connection: Connection, person: Author, code: PairingCode) -> None:
     """Let the code wait for an operator, instead of an earlier one."""
-    connection.execute(
-        "INSERT INTO pairing_codes (person, name, salt, hash, expires_at)"
-        " VALUES (:person, :name, :salt, :hash, :expires_at)"
-        " ON CONFLICT (person) DO UPDATE SET name = excluded.name, salt = excluded.salt,"
-        " hash = excluded.hash, expires_at = excluded.expires_at, tries = 0",
-        {
-            "person": person.id,
-            "name": person.name,
-            "salt": code.salt,
-            "hash": code.hash,
-            "expires_at": code.expires_at,
-        },
+    put(
+        connection,
+        "pairing_codes",
+        ("person",),
+        person=person.id,
+        name=person.name,
+        salt=code.salt,
+        hash=code.hash,
+        expires_at=code.expires_at,
+        tries=0,
     )
 
 
@@ -90,12 +90,7 @@ def redeem(
         return None
     person = PairedPerson(id=row["person"], name=row["name"], paired_at=connection.now)
     connection.execute("DELETE FROM pairing_codes WHERE person = :person", {"person": person.id})
-    connection.execute(
-        "INSERT INTO people (person, name, paired_at) VALUES (:person, :name, :now)"
-        " ON CONFLICT (person) DO UPDATE"
-        " SET name = excluded.name, paired_at = excluded.paired_at",
-        {"person": person.id, "name": person.name, "now": connection.now},
-    )
+    insert(connection, PEOPLE, person)
     note(connection, "pairing.let_in", object=person.id)
     return person
 
@@ -113,13 +108,8 @@ def unpair(connection: Connection, person: str) -> bool:
 def rate(connection: Connection, thread: str, part: str, person: str, *, good: bool) -> None:
     """Keep a person's rating of a part of an answer. Raises NotFound."""
     find_thread(connection, thread)
-    connection.execute(
-        "INSERT INTO feedback (part, person, thread, good, at)"
-        " VALUES (:part, :person, :thread, :good, :now)"
-        " ON CONFLICT (part, person) DO UPDATE"
-        " SET thread = excluded.thread, good = excluded.good, at = excluded.at",
-        {"part": part, "person": person, "thread": thread, "good": good, "now": connection.now},
-    )
+    rating = {"part": part, "person": person, "thread": thread, "good": good}
+    put(connection, "feedback", ("part", "person"), **rating, at=connection.now)
     outcome = "good" if good else "bad"
     note(connection, "message.rated", thread=thread, person=person, outcome=outcome)
 

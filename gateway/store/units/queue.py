@@ -10,6 +10,7 @@ from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.holds import hold_over
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
+from gateway.store.value_rows import rows_as, update
 
 IN_ORDER = "ORDER BY place, order_key, id"
 
@@ -23,12 +24,7 @@ def waiting(connection: Connection, thread: str) -> tuple[WaitingMessage, ...]:
         f" WHERE thread = :thread AND outcome = 'queued' {IN_ORDER}",
         {"thread": thread},
     )
-    return tuple(
-        WaitingMessage(
-            inbox=row["id"], author=row["author"], name=row["author_name"], text=row["text"]
-        )
-        for row in rows
-    )
+    return tuple(map(rows_as(WaitingMessage, inbox="id", name="author_name"), rows))
 
 
 def waits(connection: Connection, thread: str) -> bool:
@@ -64,11 +60,8 @@ def refuse_first(connection: Connection, thread: str, reason: str) -> list[Sessi
 
 
 def _refuse(connection: Connection, thread: str, inbox: int, reason: str) -> list[SessionEvent]:
-    connection.execute(
-        "UPDATE inbox SET outcome = 'refused', reason = :reason, text = NULL, quotes = '[]',"
-        " awaits = NULL WHERE id = :inbox",
-        {"inbox": inbox, "reason": reason},
-    )
+    gone = {"outcome": "refused", "text": None, "quotes": "[]", "awaits": None}
+    update(connection, "inbox", inbox, **gone, reason=reason)
     connection.execute("DELETE FROM attachments WHERE inbox = :inbox", {"inbox": inbox})
     return [MessageWithdrawn(thread=thread, inbox=inbox), *hold_over(connection, thread)]
 

@@ -9,6 +9,7 @@ from gateway.rates import DrawnTokens, RateLimit
 from gateway.store.connection import Connection
 from gateway.store.operations import writes
 from gateway.store.units.rows import UNSYNCED, first
+from gateway.store.value_rows import put
 
 FORGOTTEN = 3600.0
 """Seconds for which a full bucket is kept."""
@@ -22,10 +23,6 @@ _LOOK = """
      LEFT JOIN rates r ON r.name = :name
 """
 """`joined`: since then there were always two nodes."""
-_KEEP = """
-    INSERT INTO rates (name, full_at, seen) VALUES (:name, :full_at, :now)
-    ON CONFLICT (name) DO UPDATE SET full_at = excluded.full_at, seen = excluded.seen
-"""
 _FORGET = """
     DELETE FROM rates WHERE name IN (SELECT name FROM rates WHERE full_at < :before
      LIMIT :most /*pg FOR UPDATE SKIP LOCKED*/)
@@ -82,8 +79,7 @@ def _bucket(connection: Connection, limit: RateLimit) -> _Bucket:
 
 
 def _keep(connection: Connection, bucket: _Bucket, full_at: float) -> None:
-    kept = {"name": bucket.name, "full_at": full_at, "now": bucket.now}
-    connection.execute(_KEEP, kept)
+    put(connection, "rates", ("name",), name=bucket.name, full_at=full_at, seen=bucket.now)
     if bucket.is_new:
         old = {"before": bucket.now - FORGOTTEN, "most": MOST_FORGOTTEN}
         connection.execute(_FORGET, old)

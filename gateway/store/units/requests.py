@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey
-from gateway.errors import NotFound
 from gateway.events import InputResolved, InputSupported, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.decisions import RequestAnswer, RequestSupport
@@ -14,10 +13,11 @@ from gateway.store.operations import writes
 from gateway.store.records import Request, RequestState
 from gateway.store.units import audit
 from gateway.store.units.events import add_events
+from gateway.store.units.events import request as existing_request
 from gateway.store.units.grants import grant
 from gateway.store.units.known_texts import accept_meant
-from gateway.store.units.rows import REQUEST_COLUMNS, find_request, first, request_of
-from gateway.store.value_rows import Table, insert
+from gateway.store.units.rows import REQUEST_COLUMNS, first, request_of
+from gateway.store.value_rows import Table, insert, put
 
 UNSHOWN = "closed: it could not be shown here"
 TOOL_CHANGED = "closed: the tool has changed since this was asked"
@@ -70,16 +70,14 @@ def support(
     Raises NotFound.
     """
     request = existing_request(connection, decision.request)
-    connection.execute(
-        "INSERT INTO supports (request, person, always, kind, at)"
-        " VALUES (:request, :person, :always, :kind, :now)",
-        {
-            "request": request.id,
-            "person": author.id,
-            "always": decision.kind != "approve",
-            "kind": decision.kind,
-            "now": connection.now,
-        },
+    put(
+        connection,
+        "supports",
+        request=request.id,
+        person=author.id,
+        always=decision.kind != "approve",
+        kind=decision.kind,
+        at=connection.now,
     )
     outcome = f"approved, {decision.approved} of {decision.quorum}"
     note(connection, request, "supported", person=author.id, outcome=outcome, place=str(place))
@@ -157,14 +155,6 @@ def mark_ready(connection: Connection, turn: str) -> bool:
     )
     row = first(connection, "SELECT status, ready FROM turns WHERE id = :turn", of_turn)
     return row is not None and row["status"] == "waiting" and bool(row["ready"])
-
-
-def existing_request(connection: Connection, request: str) -> Request:
-    """Raises NotFound."""
-    found = find_request(connection, request)
-    if found is None:
-        raise NotFound(f"There is no request {request!r}.")
-    return found
 
 
 def settle(

@@ -14,7 +14,7 @@ from gateway.store.decisions import NewThread
 from gateway.store.operations import reads, writes
 from gateway.store.records import CallRow, OpenMessage, Request, Thread
 from gateway.store.units.audit import note
-from gateway.store.value_rows import rows_as
+from gateway.store.value_rows import put, rows_as
 
 OPEN_STATUSES = "('running', 'paused', 'waiting')"
 
@@ -206,37 +206,25 @@ def create_thread(
     """Make a thread; the audit has it if `by` names somebody."""
     if by:
         note(connection, "thread.created", thread=new.id, person=by, object=new.team)
-    connection.execute(
-        "INSERT INTO threads (id, key, title, team, definition, participants, mode, config,"
-        " config_digest, created_at, updated_at) VALUES (:id, :key, :title, :team, :definition,"
-        " :participants, :mode, :config, :digest, :now, :now)",
-        {
-            "id": new.id,
-            "key": str(key),
-            "title": title,
-            "team": new.team,
-            "definition": new.definition,
-            "participants": json.dumps(new.participants),
-            "mode": new.mode,
-            "config": new.origin.path,
-            "digest": new.origin.digest,
-            "now": connection.now,
-        },
-    )
+    same: dict[str, Any] = {
+        "id": new.id,
+        "title": title,
+        "team": new.team,
+        "definition": new.definition,
+        "mode": new.mode,
+        "config": new.origin.path,
+        "config_digest": new.origin.digest,
+        "state": "idle",
+        "updated_at": connection.now,
+    }
+    names = json.dumps(new.participants)
+    put(connection, "threads", **same, key=str(key), participants=names, created_at=connection.now)
     return Thread(
-        id=new.id,
+        **same,
         key=key,
         platform=key.platform,
         channel=key.channel,
-        title=title,
-        team=new.team,
-        definition=new.definition,
         participants=new.participants,
-        mode=new.mode,
-        config=new.origin.path,
-        config_digest=new.origin.digest,
-        state="idle",
-        updated_at=connection.now,
     )
 
 

@@ -15,6 +15,7 @@ from gateway.base.words import words_of
 from gateway.store.connection import Connection, Row
 from gateway.store.operations import reads, writes
 from gateway.store.units.rows import UNSYNCED, scalar
+from gateway.store.value_rows import put
 
 TEXTS = 400
 """Texts whose words are added at once."""
@@ -51,11 +52,6 @@ _GIVEN = "SELECT number FROM threads WHERE id = :thread"
 _NUMBER = """
     UPDATE threads SET number = COALESCE((SELECT MAX(number) + 1 FROM threads), 1)
     WHERE id = :thread RETURNING number
-"""
-_KEEP = """
-    INSERT INTO searched (number, thread, inbox, seq, words)
-    VALUES (:number, :thread, :inbox, :seq, :words) ON CONFLICT (number) DO UPDATE
-    SET inbox = excluded.inbox, seq = excluded.seq, words = excluded.words
 """
 _ADD = "INSERT INTO word_threads (slice, word, thread) VALUES (:slice, :word, :thread)"
 _ALL = 2**31
@@ -109,7 +105,7 @@ def index_words(connection: Connection) -> bool:
         known = indexed_thread(connection, row["thread"])
         texts = known.unread(connection, left)
         if len(texts) >= left:
-            connection.execute("INSERT INTO unsearched (thread) VALUES (:thread)", dict(row))
+            put(connection, "unsearched", thread=row["thread"])
         added += _add(connection, known, texts)
         left -= max(1, len(texts))
         if left <= 0:
@@ -129,14 +125,14 @@ def _add(
     if number is None:
         number = scalar(connection, _NUMBER, of_thread)
     assert number is not None  # the thread is there
-    connection.execute(
-        _KEEP,
-        {
-            "number": number,
-            "thread": known.thread,
-            "inbox": max([0, known.inbox, *(row["inbox"] for row in texts)]),
-            "seq": max([0, known.seq, *(row["seq"] for row in texts)]),
-            "words": json.dumps([*words, *new], ensure_ascii=False),
-        },
+    put(
+        connection,
+        "searched",
+        ("number",),
+        number=number,
+        thread=known.thread,
+        inbox=max([0, known.inbox, *(row["inbox"] for row in texts)]),
+        seq=max([0, known.seq, *(row["seq"] for row in texts)]),
+        words=json.dumps([*words, *new], ensure_ascii=False),
     )
     return ({"slice": number // SLICE, "word": word, "thread": number} for word in new)

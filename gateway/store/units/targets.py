@@ -15,6 +15,7 @@ from gateway.store.rulebook import Offer
 from gateway.store.units.events import add_events
 from gateway.store.units.files import IS_FOREIGN, LEFT_OUT, NOT_THERE, UNREAD_PART, attach
 from gateway.store.units.rows import first, quotes_of, scalar
+from gateway.store.value_rows import update
 
 HAS_ID = (
     "message_id = :message_id AND message_id <> ''"  # as the index has it
@@ -189,9 +190,8 @@ def copy_files(connection: Connection, source: int, inbox: int) -> None:
 
 def replace_files(connection: Connection, target: Target, message: InboundMessage) -> None:
     """Give a waiting message this one's files; it awaits no more."""
-    of_target = {"inbox": target.inbox}
-    connection.execute("DELETE FROM attachments WHERE inbox = :inbox", of_target)
-    connection.execute("UPDATE inbox SET awaits = NULL WHERE id = :inbox", of_target)
+    connection.execute("DELETE FROM attachments WHERE inbox = :inbox", {"inbox": target.inbox})
+    update(connection, "inbox", target.inbox, awaits=None)
     attach(connection, target.inbox, message.attachments, message.missing)
 
 
@@ -207,10 +207,7 @@ def newest_edit(connection: Connection, target: int) -> Row | None:
 
 def repeat(connection: Connection, target: int, edit: Row, inbox: int) -> None:
     """Give the target's edited text to a new message."""
-    connection.execute(
-        "UPDATE inbox SET edits = :target, untrusted = :untrusted WHERE id = :inbox",
-        {"target": target, "untrusted": edit["untrusted"], "inbox": inbox},
-    )
+    update(connection, "inbox", inbox, edits=target, untrusted=edit["untrusted"])
     connection.execute(
         "UPDATE attachments SET inbox = :inbox WHERE inbox = :edit",
         {"inbox": inbox, "edit": edit["id"]},

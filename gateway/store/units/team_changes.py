@@ -15,6 +15,7 @@ from gateway.store.units.events import add_events
 from gateway.store.units.requests import close
 from gateway.store.units.rows import first
 from gateway.store.units.turns import add_checkpoint
+from gateway.store.value_rows import update
 
 
 @writes
@@ -44,16 +45,16 @@ def succeed(
         note(connection, what, **place, object=succession.definition)
     events: list[SessionEvent] = []
     if succession.own_models:
-        connection.execute("UPDATE threads SET model = '' WHERE id = :id", {"id": lease.thread})
-        connection.execute("UPDATE turns SET model = '' WHERE id = :id", {"id": lease.turn})
+        update(connection, "threads", lease.thread, model="")
+        update(connection, "turns", lease.turn, model="")
     if succession.replaces:
         _put_away(connection, lease.thread, succession.replaces)
         if succession.stands is not None:
             add_checkpoint(connection, lease, succession.stands)
-        of_turn = {"turn": lease.turn}
-        connection.execute("UPDATE turns SET delivered = FALSE WHERE id = :turn", of_turn)
+        update(connection, "turns", lease.turn, delivered=False)
         # The new team knows nothing of what this turn is about.
-        connection.execute("UPDATE inbox SET joined = FALSE WHERE turn = :turn", of_turn)
+        unjoin = "UPDATE inbox SET joined = FALSE WHERE turn = :turn"
+        connection.execute(unjoin, {"turn": lease.turn})
         events += close(connection, lease.turn, f"closed: {succession.reason}")
     if succession.notice:
         events.append(Notice(thread=lease.thread, turn=lease.turn, text=succession.notice))
@@ -83,11 +84,8 @@ def withdraw_questions(
 def _withdraw(
     connection: Connection, thread: str, turn: str, reason: str, notice: str
 ) -> tuple[SessionEvent, ...]:
-    connection.execute(
-        "UPDATE turns SET status = 'stopped', reason = :reason, finished_at = :now"
-        " WHERE id = :turn",
-        {"reason": reason, "now": connection.now, "turn": turn},
-    )
+    stopped = {"status": "stopped", "reason": reason, "finished_at": connection.now}
+    update(connection, "turns", turn, **stopped)
     connection.execute(
         "UPDATE threads SET state = 'idle', epoch = epoch + 1 WHERE id = :thread",
         {"thread": thread},
@@ -107,6 +105,5 @@ def _put_away(connection: Connection, thread: str, definition: str) -> None:
         " WHERE thread = :thread ORDER BY n",
         {"definition": definition, "now": connection.now, "thread": thread},
     )
-    of_thread = {"thread": thread}
-    connection.execute("DELETE FROM checkpoints WHERE thread = :thread", of_thread)
-    connection.execute("UPDATE threads SET handoff_from = '' WHERE id = :thread", of_thread)
+    connection.execute("DELETE FROM checkpoints WHERE thread = :thread", {"thread": thread})
+    update(connection, "threads", thread, handoff_from="")

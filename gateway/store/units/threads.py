@@ -19,6 +19,7 @@ from gateway.store.units.events import add_events
 from gateway.store.units.people import names_of
 from gateway.store.units.rows import THREADS, find_thread, first, listed, scalar, thread_of
 from gateway.store.units.search import OF_PLATFORM, found_threads
+from gateway.store.value_rows import rows_as, update
 from gateway.values import Origin
 
 THREADS_OF = """
@@ -51,9 +52,7 @@ def rename_thread(connection: Connection, thread: str, title: str) -> list[Sessi
     """Give a thread another title. Raises NotFound."""
     connection.lock(thread)
     find_thread(connection, thread)
-    connection.execute(
-        "UPDATE threads SET title = :title WHERE id = :thread", {"title": title, "thread": thread}
-    )
+    update(connection, "threads", thread, title=title)
     note(connection, "thread.renamed", thread=thread)
     renamed = ThreadRenamed(thread=thread, title=title, given=True)
     return list(add_events(connection, thread, [renamed]))
@@ -64,12 +63,10 @@ def adopt_thread(connection: Connection, thread: str, origin: Origin) -> Thread:
     """Let a thread belong to another config from now on. Raises NotFound."""
     connection.lock(thread)
     found = find_thread(connection, thread)
-    connection.execute(
-        "UPDATE threads SET config = :config, config_digest = :digest WHERE id = :thread",
-        {"config": origin.path, "digest": origin.digest, "thread": thread},
-    )
+    belongs = {"config": origin.path, "config_digest": origin.digest}
+    update(connection, "threads", thread, **belongs)
     note(connection, "thread.adopted", thread=thread, object=origin.path)
-    return replace(found, config=origin.path, config_digest=origin.digest)
+    return replace(found, **belongs)
 
 
 _LAST_USED = " ORDER BY t.updated_at DESC, t.rowid DESC"
@@ -244,14 +241,7 @@ def recent_messages(
             "each": each,
         },
     )
-    return [
-        RecentMessage(
-            key=ConversationKey.parse(row["conversation"]),
-            message_id=row["message_id"],
-            link=row["link"],
-        )
-        for row in rows
-    ]
+    return [*map(rows_as(RecentMessage, key="conversation"), rows)]
 
 
 @reads

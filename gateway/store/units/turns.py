@@ -18,7 +18,7 @@ from gateway.store.units import requests as asked
 from gateway.store.units.damage import mend_thread
 from gateway.store.units.events import add_events, untold
 from gateway.store.units.rows import fence, first
-from gateway.store.value_rows import Table, insert
+from gateway.store.value_rows import Table, insert, update
 
 
 class _TurnStatus(NamedTuple):
@@ -51,7 +51,7 @@ _STANDS = """
 """
 """A turn that runs, for who holds its lease."""
 
-OPEN_MESSAGES = Table("open_messages", OpenMessage, key=["thread", "message"])
+OPEN_MESSAGES = Table("open_messages", OpenMessage, key=("thread", "message"))
 CALLS = Table("tool_calls", CallRow, without=["outcome"])
 _WRITE_CALL = """
     INSERT INTO tool_calls (key, thread, turn, agent, tool, arguments_hash, status, result,
@@ -82,17 +82,11 @@ def record(connection: Connection, lease: Lease, record: TurnUpdate) -> StoredUp
     if record.calls or record.requests:
         _write_calls(connection, lease, record, stands)
     if record.files_at is not None:
-        connection.execute(
-            "UPDATE threads SET files_at = :files_at WHERE id = :thread",
-            {"files_at": record.files_at, "thread": lease.thread},
-        )
+        update(connection, "threads", lease.thread, files_at=record.files_at)
     if record.uses:
         usage.add(connection, lease, record.uses, connection.now)
     if record.handoff_from is not None:
-        connection.execute(
-            "UPDATE threads SET handoff_from = :agent WHERE id = :thread",
-            {"agent": record.handoff_from, "thread": lease.thread},
-        )
+        update(connection, "threads", lease.thread, handoff_from=record.handoff_from)
     if record.end is None:
         return StoredUpdate(events=_add(connection, lease, record.events, stands))
     return _end(connection, lease, record, record.end, stands)
@@ -105,13 +99,11 @@ def _save_state(
     for checkpoint in record.checkpoints:
         add_checkpoint(connection, lease, checkpoint)
     if record.checkpoints and not stands.delivered and record.end is None:
-        connection.execute(
-            "UPDATE turns SET delivered = TRUE WHERE id = :turn", {"turn": lease.turn}
-        )
+        update(connection, "turns", lease.turn, delivered=True)
     if record.end is not None and record.end.status == "done":
         return  # nobody asks for the messages of a turn that is done
     for inbox in record.joined:
-        connection.execute("UPDATE inbox SET joined = TRUE WHERE id = :inbox", {"inbox": inbox})
+        update(connection, "inbox", inbox, joined=True)
 
 
 def _keep_shown(
@@ -228,12 +220,9 @@ def park(connection: Connection, lease: Lease, events: Sequence[SessionEvent], r
     """End the turn where it stands, and park its thread."""
     of_thread = {"thread": lease.thread}
     connection.execute("DELETE FROM open_messages WHERE thread = :thread", of_thread)
-    connection.execute(
-        "UPDATE turns SET status = 'interrupted', reason = :reason, finished_at = :now"
-        " WHERE id = :turn",
-        {"reason": reason, "now": connection.now, "turn": lease.turn},
-    )
-    connection.execute("UPDATE threads SET state = 'parked' WHERE id = :thread", of_thread)
+    ended = {"status": "interrupted", "reason": reason, "finished_at": connection.now}
+    update(connection, "turns", lease.turn, **ended)
+    update(connection, "threads", lease.thread, state="parked")
     add_events(connection, lease.thread, events)
     closed = close_requests(connection, lease, f"the turn was {reason}")
     add_events(connection, lease.thread, closed)
@@ -253,7 +242,7 @@ def end_unbegun(connection: Connection, thread: str, boot: str, notice: Notice) 
     connection.lock(thread)
     mend_thread(connection, thread)
     if turn := queue.open_turn(connection, thread):
-        connection.execute("UPDATE turns SET status = 'running' WHERE id = :turn", {"turn": turn})
+        update(connection, "turns", turn, status="running")
         lease = Lease(thread=thread, turn=turn, epoch=fence(connection, thread, boot))
         end = TurnEnd(status="failed", reason=notice.text)
         said = tuple(replace(each, turn=turn) for each in untold(connection, thread, notice))

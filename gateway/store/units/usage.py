@@ -10,7 +10,7 @@ from gateway.store.operations import reads
 from gateway.store.records import NOTHING_USED, ModelUse, UsageTotals
 from gateway.store.turn_records import Lease
 from gateway.store.units.rows import first
-from gateway.store.value_rows import Table
+from gateway.store.value_rows import Table, rows_as
 
 DAY = 86400
 
@@ -85,15 +85,7 @@ def spent(connection: Connection, scope: Scope | None, name: str, since: float) 
 
 
 def _used_of(row: Row | None) -> UsageTotals:
-    if row is None:
-        return NOTHING_USED
-    return UsageTotals(
-        prompt_tokens=row["prompt_tokens"],
-        completion_tokens=row["completion_tokens"],
-        estimated=row["estimated"],
-        cost=row["cost"],
-        turns=row["turns"],
-    )
+    return NOTHING_USED if row is None else rows_as(UsageTotals)(row)
 
 
 def forget_thread(connection: Connection, thread: str) -> None:

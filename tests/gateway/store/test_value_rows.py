@@ -9,20 +9,21 @@ import pytest
 
 from gateway.conversation import ConversationKey
 from gateway.outbox import OutboxRow
-from gateway.store.connection import Row
+from gateway.store.connection import Connection, Row
 from gateway.store.records import EncryptedToken, Request
 from gateway.store.units import adapters as adapter_units
 from gateway.store.units.adapters import TOKENS
 from gateway.store.units.outbox import OUTBOX
+from gateway.store.units.people import PEOPLE
 from gateway.store.units.requests import REQUESTS
 from gateway.store.units.turns import CALLS, OPEN_MESSAGES
-from gateway.store.value_rows import Table, insert, rows_as
+from gateway.store.value_rows import Table, insert, put, rows_as, update
 from gateway.values import ArgumentDiff, value
 from tests.fakes.new_store import new_store
 
 pytestmark = pytest.mark.usefixtures("database")
 
-TABLES: list[Table[Any]] = [CALLS, OPEN_MESSAGES, OUTBOX, REQUESTS, TOKENS]
+TABLES: list[Table[Any]] = [CALLS, OPEN_MESSAGES, OUTBOX, PEOPLE, REQUESTS, TOKENS]
 MORE = {
     "open_messages": {"thread"},
     "requests": {"due_at", "taken", "reminders", "resolved_at"},
@@ -64,11 +65,10 @@ def test_every_kind_of_field_is_read_as_it_was_written(diff):
         diff=diff,
         flag=True,
     )
-    table = Table("places", Place, key=["place"], columns={"name": "names"})
+    table = Table("places", Place, key=("place",), columns={"name": "names"})
     row = table.row(place)
     assert (row["place"], row["flag"], isinstance(row["diff"], str)) == (str(key), True, True)
     assert rows_as(Place, name="names")(cast("Row", {**row, "flag": 1})) == place
-    assert table.statement(("at",)).endswith(" flag = excluded.flag, at = excluded.at")
 
 
 async def test_a_row_is_put_once_for_each_key(tmp_path):
@@ -78,6 +78,26 @@ async def test_a_row_is_put_once_for_each_key(tmp_path):
         for each in (old, new):
             await store.write(lambda c, token=each: insert(c, TOKENS, token, updated_at=1.0))
         assert await store.run(adapter_units.tokens) == [new]
+
+
+async def test_a_row_is_changed_where_its_key_stands_and_by_its_id(tmp_path):
+    def unit(connection: Connection) -> list[tuple[Any, ...]]:
+        key = ("platform", "place", "begun")
+        gap = {"platform": "p", "workspace": "w", "place": "here", "begun": 0, "threaded": 0}
+        times = dict.fromkeys(("since", "until", "returned", "newest"), 1.0)
+        put(connection, "gaps", **gap, **times)
+        put(connection, "gaps", key, **gap, **times | {"until": 2.0})
+        put(connection, "gaps", key, **gap | {"place": "there"}, **times)
+        [first, second] = connection.fetch("SELECT id FROM gaps ORDER BY id")
+        update(connection, "gaps", second["id"], cursor="c", newest=3.0)
+        assert first["id"] < second["id"]
+        query = "SELECT place, until, newest, cursor FROM gaps ORDER BY id"
+        return [tuple(row) for row in connection.fetch(query)]
+
+    store = new_store(tmp_path)
+    async with store.own():
+        found = await store.write(unit)
+    assert found == [("here", 2.0, 1.0, ""), ("there", 1.0, 3.0, "c")]
 
 
 def test_a_field_without_a_column_keeps_its_default():
