@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         uses_of,
     )
     from teams._base.meanings import (
+        Always,
+        Chatter,
         EmptyIsNone,
         Given,
         ImportPath,
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
         Named,
         PythonOnly,
         Reaches,
+        TextOrPath,
+        is_import_path,
         meanings_in,
     )
     from teams._base.plugins import (
@@ -76,6 +80,8 @@ __all__ = [
     "OTHERS",
     "PLUGINS",
     "Agent",
+    "Always",
+    "Chatter",
     "ConfigPath",
     "Declared",
     "DescribedAgent",
@@ -104,12 +110,14 @@ __all__ = [
     "Section",
     "SettingMistake",
     "Shown",
+    "TextOrPath",
     "Tool",
     "Use",
     "Want",
     "argument_of",
     "config_folder",
     "family_of",
+    "is_import_path",
     "is_others",
     "load_plugin",
     "meanings_in",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from teams.kinds import KINDS, Declared, KindsOf, Named, Part, Section, Tool
+from teams.kinds import KINDS, Declared, KindsOf, Named, Part, Section, Tool, setting_error
+
+T = TypeVar("T")
 
 _STORE = "gateway.config.store_memory:StoreMemoryKind"
 KINDS["memory"] |= {
@@ -17,6 +19,18 @@ ModelContextConfig: TypeAlias = Annotated[Part, KindsOf("context")]
 MemoryConfig: TypeAlias = Annotated[Part, KindsOf("memory")]
 ExecutorConfig: TypeAlias = Annotated[Part, KindsOf("executor")]
 AnyToolConfig: TypeAlias = Annotated[Tool, KindsOf("tool")]
+
+
+def _check_names(agents: dict[str, T]) -> dict[str, T]:
+    for name in agents:
+        if not name.isidentifier():
+            said = f"found {name!r}, expected a name of letters, digits and underscores"
+            raise setting_error(name, said)
+    return agents
+
+
+named_agents = AfterValidator(_check_names)
+"""Let agents have names that are Python's."""
 
 
 class TeamMemoryConfig(Section):

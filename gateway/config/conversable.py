@@ -2,68 +2,88 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from typing_extensions import override
 
-from gateway.config.agent_parts import ExecutorConfig
-from teams.kinds import KindsOf, Section, Tool, setting_error, shorthand, tag_of
+from gateway.config.agent_parts import ExecutorConfig, named_agents
+from teams.kinds import (
+    Agent,
+    Always,
+    Chatter,
+    Given,
+    Item,
+    Kind,
+    KindsOf,
+    Maker,
+    Named,
+    Section,
+    TextOrPath,
+    Tool,
+    is_import_path,
+    setting_error,
+    shorthand,
+    tag_of,
+)
 
 PERSON = "user"
 """The agent that stands for the person in the thread, unless the team has its own."""
 
 HumanInput: TypeAlias = Literal["ALWAYS", "TERMINATE", "NEVER"]
+T = TypeVar("T")
+_Preset = Annotated[T, Given(None)]
+_Model: TypeAlias = Annotated[str | None, Named("models"), Given(None)]
+_Tool = Annotated[Tool, KindsOf("tool", only=("path", "http")), shorthand("path")]
 
-_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _OF_A_CHAT = ("starter", "max_turns", "summary_method", "summary_args")
 
 
-def is_function(text: str | None) -> bool:
-    """True for an import path, "package.module:function", and no other text."""
-    return text is not None and _FUNCTION.fullmatch(text) is not None
-
-
-class _Talk(Section):
-    max_turns: int | None = Field(default=None, ge=1)
+class _Talk(Item):
+    max_turns: Annotated[int | None, Always()] = Field(default=None, ge=1)
     """Turns of both agents, after which the chat ends."""
 
-    summary_method: str = "last_msg"
+    summary_method: Annotated[str, TextOrPath()] = "last_msg"
     """The way to its summary: "last_msg", "reflection_with_llm", or the import path of a function.
 
     It is called with the sender, the recipient and `summary_args`.
     """
 
-    summary_args: dict[str, Any] = Field(default_factory=dict)
+    summary_args: Annotated[dict[str, Any], Always()] = Field(default_factory=dict)
     """Arguments of the method, such as `summary_prompt` for "reflection_with_llm"."""
 
     @field_validator("summary_method")
     @classmethod
     def _check_summary(cls, method: str) -> str:
-        if method not in ("last_msg", "reflection_with_llm") and not is_function(method):
+        if method not in ("last_msg", "reflection_with_llm") and not is_import_path(method):
             known = '"last_msg", "reflection_with_llm" or the import path of a function'
             raise ValueError(f"found {method!r}, expected {known}")
         return method
+
+    @override
+    async def build(self, maker: Maker, **more: Any) -> dict[str, Any]:
+        """The chat as an item of a queue, or one's arguments."""
+        return more | await self.arguments(maker)
 
 
 class ChatConfig(_Talk):
     """A chat that an agent has in order to reply."""
 
-    sender: str = ""
+    sender: Annotated[str, Chatter()] = ""
     """Agent that begins; in a queue the person, in nested chats the agent that replies."""
 
-    recipient: str
+    recipient: Annotated[str, Chatter()]
     """Agent that answers."""
 
-    message: str | None = None
+    message: Annotated[str | None, TextOrPath()] = None
     """First message: a text, or the import path of a function that makes it.
 
     If not given, a chat of a queue begins with the task, and the first nested one with the message
     to reply to.
     """
 
-    carryover: list[str] = Field(default_factory=list)
+    carryover: Annotated[list[str], Always()] = Field(default_factory=list)
     """Context for the first message, before the summaries of earlier chats."""
 
     clear_history: bool = True
@@ -82,11 +102,17 @@ class QueuedChatConfig(ChatConfig):
     prerequisites: list[int] = Field(default_factory=list)
     """Numbers of the chats that it waits for; their summaries are its context."""
 
+    @override
+    async def arguments(self, maker: Maker) -> dict[str, Any]:
+        given: dict[str, Any] = {} if self.chat_id is None else {"prerequisites": []}
+        given["sender"] = await maker.agent(self.sender or PERSON)
+        return given | await super().arguments(maker)
+
 
 class NestedChatsConfig(Section):
     """Chats before a reply; the last one's summary is the reply."""
 
-    trigger: list[str] = Field(min_length=1)
+    trigger: list[Annotated[str, Chatter()]] = Field(min_length=1)
     """Agents to which it replies so."""
 
     chats: list[ChatConfig] = Field(min_length=1)
@@ -96,7 +122,7 @@ class NestedChatsConfig(Section):
     """Place among its ways to reply; 2 is after its person was asked."""
 
 
-class _ConversableAgent(Section):
+class _ConversableAgent(Agent):
     system_message: str | None = None
     """Instructions for the model; those of the preset if not given."""
 
@@ -109,37 +135,41 @@ class _ConversableAgent(Section):
     default_auto_reply: str = ""
     """Reply where nothing else makes one."""
 
-    termination: str | None = None
+    termination: Annotated[str | None, TextOrPath(), Given(None)] = None
     """Text in a message that ends the chat, or the import path of a function that tells.
 
     If not given, a message that is the word TERMINATE and nothing else.
     """
 
-    tools: list[Annotated[Tool, KindsOf("tool", only=("path", "http")), shorthand("path")]] = Field(
-        default_factory=list
-    )
+    tools: Annotated[list[_Tool], Given(None)] = Field(default_factory=list)
     """Tools that its model can call: functions, "package.module:function", or tables."""
 
-    executor: str = ""
+    executor: Annotated[str, Chatter(), Given(None)] = ""
     """Agent that executes these calls; those that it chats with if not given."""
 
-    code_executor: ExecutorConfig | None = None
+    code_executor: Annotated[ExecutorConfig | None, Given(None)] = None
     """Executor of the code in messages to it; it runs none if not given."""
 
-    nested: list[NestedChatsConfig] = Field(default_factory=list)
+    nested: Annotated[list[NestedChatsConfig], Given(None)] = Field(default_factory=list)
     """Chats that it has before it replies, each as [[teams.NAME.agents.AGENT.nested]]."""
 
     context_variables: dict[str, Any] = Field(default_factory=dict)
     """Values for its functions; the model does not see them."""
 
+    @override
+    def called(self) -> Sequence[Tool]:
+        return self.tools
+
 
 class AssistantPreset(_ConversableAgent):
     """A model that solves tasks, and writes code that another agent runs."""
 
-    preset: Literal["assistant"] = "assistant"
+    kind: ClassVar[Kind] = Kind("agent", "assistant", "teams.conversable:AssistantAgent")
+
+    preset: _Preset[Literal["assistant"]] = "assistant"
     """Kind of agent."""
 
-    model: str | None = ""
+    model: _Model = ""
     """Name of its model in [models].
 
     If not given, an assistant has default_model, and the others ask none.
@@ -155,10 +185,12 @@ class AssistantPreset(_ConversableAgent):
 class UserProxyPreset(_ConversableAgent):
     """An agent that asks the person, and runs code and tools."""
 
-    preset: Literal["user_proxy"]
+    kind: ClassVar[Kind] = Kind("agent", "user_proxy", "teams.conversable:UserProxyAgent")
+
+    preset: _Preset[Literal["user_proxy"]]
     """Kind of agent."""
 
-    model: str | None = None
+    model: _Model = None
     """Name of its model in [models]; without one it asks none."""
 
     human_input_mode: HumanInput = "ALWAYS"
@@ -168,17 +200,17 @@ class UserProxyPreset(_ConversableAgent):
 class PlainPreset(_ConversableAgent):
     """An agent that is what its settings make of it."""
 
-    preset: Literal["conversable"]
+    kind: ClassVar[Kind] = Kind("agent", "conversable", "teams.conversable:ConversableAgent")
+
+    preset: _Preset[Literal["conversable"]]
     """Kind of agent."""
 
-    model: str | None = None
+    model: _Model = None
     """Name of its model in [models]; without one it asks none."""
 
     human_input_mode: HumanInput = "TERMINATE"
     """Ask its person: before each reply, at the end of the chat, or never."""
 
-
-ConversableConfig = AssistantPreset | UserProxyPreset | PlainPreset
 
 AnyPreset = Annotated[
     Annotated[AssistantPreset, Tag("assistant")]
@@ -191,39 +223,30 @@ AnyPreset = Annotated[
 class ConversableTeam(_Talk):
     """A chat of two agents, or a queue of chats."""
 
-    type: Literal["conversable"]
+    type: Annotated[Literal["conversable"], Given(None)]
     """Kind of team."""
 
     description: str = ""
     """Purpose of the team, for lists."""
 
-    agents: dict[str, AnyPreset] = Field(min_length=1)
+    agents: Annotated[dict[str, AnyPreset], named_agents, Given(None)] = Field(min_length=1)
     """Agents, each as [teams.NAME.agents.AGENT].
 
     Names are letters, digits and underscores. Without an agent "user", that is the person in the
     thread, who is asked before each reply.
     """
 
-    starter: str = PERSON
+    starter: Annotated[str, Chatter()] = PERSON
     """Agent that begins; the task is its first message."""
 
-    recipient: str = ""
+    recipient: Annotated[str, Chatter()] = ""
     """Agent that answers."""
 
-    chats: list[QueuedChatConfig] = Field(default_factory=list)
+    chats: Annotated[list[QueuedChatConfig], Given(None)] = Field(default_factory=list)
     """Instead of one chat: a queue, each as [[teams.NAME.chats]].
 
     Each one is told what the earlier ones found, unless they have a chat_id.
     """
-
-    @field_validator("agents")
-    @classmethod
-    def _check_names(cls, agents: dict[str, AnyPreset]) -> dict[str, AnyPreset]:
-        for name in agents:
-            if not name.isidentifier():
-                said = f"found {name!r}, expected a name of letters, digits and underscores"
-                raise setting_error(name, said)
-        return agents
 
     @model_validator(mode="after")
     def _check_chats(self) -> Self:

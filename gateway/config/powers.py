@@ -16,7 +16,7 @@ from gateway.base.database_url import database_place
 from gateway.config.expressions import ExpressionError, conditions_in, parse, texts_in
 from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.toml import KeyPath
-from teams.kinds import KINDS, PLUGINS, packages_of, plugins_in
+from teams.kinds import KINDS, PLUGINS, is_import_path, packages_of, plugins_in
 
 Kind: TypeAlias = Literal[
     "Python", "command", "code", "folder", "address", "variable", "secret", "team"
@@ -109,7 +109,7 @@ def _of_plugins(kind: str) -> Iterator[Power]:
 def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
     if path[0] in ("models", "teams", "mcp"):
-        if _is_import_path(text) or key == "trusted_modules":
+        if is_import_path(text) or key == "trusted_modules":
             yield Power("Python", text)
         if key in FOLDERS:
             yield Power("folder", text)
@@ -138,7 +138,7 @@ def _of_conditions(text: str) -> Iterator[Power]:
     with suppress(ExpressionError):
         for condition in conditions_in(parse(text)):
             given = [text for each in condition.arguments for text in texts_in(each.value)]
-            for named in filter(_is_import_path, (condition.name, *given)):
+            for named in filter(is_import_path, (condition.name, *given)):
                 yield Power("Python", named)
             yield from _of_plugins(condition.name)
 
@@ -163,11 +163,6 @@ def _database(url: str) -> str:
         return f"the database {database_place(url)}"
     except ValueError:  # it is told when the config is loaded
         return "a database"
-
-
-def _is_import_path(text: str) -> bool:
-    module, _, name = text.partition(":")
-    return all(part.isidentifier() for part in [*module.split("."), *name.split(".")])
 
 
 def _is_inside(text: str) -> bool:

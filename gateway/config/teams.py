@@ -8,7 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from typing_extensions import override
 
-from gateway.config.agent_parts import HandoffConfig, ModelContextConfig, TeamMemoryConfig
+from gateway.config.agent_parts import (
+    HandoffConfig,
+    ModelContextConfig,
+    TeamMemoryConfig,
+    named_agents,
+)
 from gateway.config.agents import AgentConfig, agents_as_tools
 from gateway.config.allowances import AllowanceConfig
 from gateway.config.conversable import ConversableTeam
@@ -35,7 +40,9 @@ class GroupTeam(Part):
     description: str = ""
     """Purpose of the team, for lists and for a team around it."""
 
-    agents: Annotated[dict[str, AgentConfig], Given(None)] = Field(default_factory=dict)
+    agents: Annotated[dict[str, AgentConfig], named_agents, Given(None)] = Field(
+        default_factory=dict
+    )
     """Agents, each as [teams.NAME.agents.AGENT].
 
     Names are letters, digits and underscores.
@@ -60,16 +67,6 @@ class GroupTeam(Part):
         default_factory=list
     )
     """Import paths of message types of your own that participants produce."""
-
-    @field_validator("agents")
-    @classmethod
-    def _check_names(cls, agents: dict[str, AgentConfig]) -> dict[str, AgentConfig]:
-        for name in agents:
-            if not name.isidentifier():
-                raise setting_error(
-                    name, f"found {name!r}, expected a name of letters, digits and underscores"
-                )
-        return agents
 
     @field_validator("termination")
     @classmethod

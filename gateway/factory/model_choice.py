@@ -108,13 +108,10 @@ class ModelChoices:
         match config := self._config.teams[team]:
             case DemoTeam():
                 yield NO_TOOLS.format(agent=team, parts="tools")
-            case ConversableTeam():
+            case GroupTeam() | ConversableTeam():
+                remembers = isinstance(config, GroupTeam) and config.memory is not None
                 for name, agent in config.agents.items():
-                    if agent.tools:
-                        yield NO_TOOLS.format(agent=name, parts="tools")
-            case GroupTeam():
-                for name, agent in config.agents.items():
-                    if parts := _calling_parts(agent, remembers=config.memory is not None):
+                    if parts := _calling_parts(agent, remembers=remembers):
                         yield NO_TOOLS.format(agent=name, parts=parts)
             case _:
                 pass

@@ -315,8 +315,8 @@ class TeamFactory:
     async def _conversable(self, name: str, config: ConversableTeam, given: _ThreadParts) -> Team:
         from gateway.factory.conversable import ConversableFactory  # few need it
 
-        parts = self._parts(given)
-        return await ConversableFactory(given.models, self._imports, parts).team(name, config)
+        maker = ConversableFactory(given.models, self._imports, self._parts(given))
+        return await maker.chat(name, config)
 
     def _parts(self, given: _ThreadParts) -> PartFactory:
         work_mb = self._config.attachments.work_mb
@@ -359,10 +359,10 @@ class TeamFactory:
             case GroupTeam():
                 return self._group_labels(config)
             case ConversableTeam():
-                return {
-                    agent: "" if table.model is None else self._models.label(table.model)
-                    for agent, table in config.agents.items()
-                }
+                labels: dict[str, str] = {}
+                for agent, table in config.agents.items():
+                    labels |= self._agent_labels(agent, table)
+                return labels
             case DemoTeam():
                 return dict.fromkeys(DEMO_AGENTS, self._models.label(config.model))
             case ComponentTeam():

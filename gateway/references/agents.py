@@ -15,13 +15,16 @@ from gateway.config.toml import KeyPath
 from gateway.factory.http_tools import http_refusal
 from gateway.references.lookup import Lookup, check_name
 from teams.kinds import (
+    Chatter,
     ImportPath,
     Named,
     Part,
     Reaches,
     Section,
+    TextOrPath,
     Tool,
     Use,
+    is_import_path,
     is_others,
     tables_in,
     uses_of,
@@ -64,10 +67,9 @@ class AgentChecker:
         self._lookup = lookup
         self._roster = roster
 
-    def part(self, path: KeyPath, name: str, part: Part | None) -> Iterator[Problem]:
+    def part(self, path: KeyPath, name: str, part: Section) -> Iterator[Problem]:
         """Mistakes of a part of the agent `name`, at any depth."""
-        if part is not None:
-            yield from self._mistakes(name, uses_of(part, path), tables_in(part, path))
+        yield from self._mistakes(name, uses_of(part, path), tables_in(part, path))
 
     def own(self, path: KeyPath, team: Part) -> Iterator[Problem]:
         """Mistakes of a team's own settings, without its agents."""
@@ -81,7 +83,7 @@ class AgentChecker:
     def _mistakes(
         self, name: str, uses: Iterable[Use], tables: Iterable[tuple[KeyPath, Section]]
     ) -> Iterator[Problem]:
-        uses = list(uses)
+        uses = [e for e in uses if e.meaning != TextOrPath() or is_import_path(e.value)]
         for use in uses:
             yield from self._use(name, use)
         for place, table in tables:
@@ -114,7 +116,9 @@ class AgentChecker:
             case Named("agents") if value != name:  # that is a cycle
                 others = [each for each in self._roster.agents if each != name]
                 yield from check_name(place, value, others, "another agent of this team")
-            case ImportPath():
+            case Chatter():
+                yield from check_name(place, value, self._roster.agents, "an agent of this team")
+            case ImportPath() | TextOrPath():
                 yield from lookup.function(place, value)
             case Named("knowledge"):
                 known = lookup.names("knowledge")

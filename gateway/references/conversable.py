@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gateway.config.conversable import (
-    PERSON,
-    ChatConfig,
-    ConversableConfig,
-    ConversableTeam,
-    is_function,
-)
+from gateway.config.conversable import PERSON, ChatConfig, ConversableTeam
 from gateway.config.problems import Problem
 from gateway.config.toml import KeyPath
 from gateway.references.agents import AgentChecker, Roster
-from gateway.references.lookup import Lookup, check_name
+from gateway.references.lookup import Lookup
 
 ENDLESS = (
     "is missing: give max_turns, or one of {both} a termination or max_consecutive_auto_reply, "
     'or ask its person with human_input_mode = "ALWAYS"; nothing else ends the chat'
 )
-AN_AGENT = "an agent of this team"
 ENDS = ("termination", "max_consecutive_auto_reply")
 
 
@@ -36,16 +29,20 @@ class ConversableChecker:
 
     def check(self) -> Iterator[Problem]:
         """Every name that leads nowhere, and every chat without an end."""
-        team, path = self._team, self._path
+        team, path, names = self._team, self._path, self._names
+        roster = Roster(agents=names, members=names, outside=(), speakers=names)
+        yield from AgentChecker(self._lookup, roster).part(path, "", team)
         if team.recipient:
-            names = {"starter": team.starter, "recipient": team.recipient}
-            for key, name in names.items():
-                yield from check_name((*path, key), name, self._names, AN_AGENT)
             yield from self._talk(path, team, team.starter, team.recipient)
         yield from self._queue((*path, "chats"), team.chats, PERSON)
         yield from self._order()
         for name, agent in team.agents.items():
-            yield from self._agent((*path, "agents", name), name, agent)
+            place = (*path, "agents", name)
+            if agent.tools and agent.model is None:
+                text = "found tools, expected a model that calls them: name one"
+                yield Problem(path=(*place, "tools"), text=text)
+            for at, nested in enumerate(agent.nested):
+                yield from self._nested((*place, "nested", at, "chats"), nested.chats, name)
 
     def _order(self) -> Iterator[Problem]:
         """Numbers of chats that lead nowhere, or twice to one."""
@@ -65,39 +62,16 @@ class ConversableChecker:
                     text = f"found {number}, expected the chat_id of an earlier chat"
                     yield Problem(path=(*path, "prerequisites", n), text=text)
 
-    def _agent(self, path: KeyPath, name: str, agent: ConversableConfig) -> Iterator[Problem]:
-        lookup = self._lookup
-        yield from lookup.model((*path, "model"), agent.model or "")
-        yield from self._function((*path, "termination"), agent.termination)
-        yield from check_name((*path, "executor"), agent.executor, self._names, AN_AGENT)
-        if agent.tools and agent.model is None:
-            text = "found tools, expected a model that calls them: name one"
-            yield Problem(path=(*path, "tools"), text=text)
-        parts = AgentChecker(
-            lookup,
-            Roster(agents=self._names, members=self._names, outside=(), speakers=self._names),
-        )
-        for at, tool in enumerate(agent.tools):
-            yield from parts.part((*path, "tools", at), name, tool)
-        if agent.code_executor is not None:
-            yield from parts.part((*path, "code_executor"), name, agent.code_executor)
-        for at, nested in enumerate(agent.nested):
-            place: KeyPath = (*path, "nested", at)
-            for n, trigger in enumerate(nested.trigger):
-                yield from check_name((*place, "trigger", n), trigger, self._names, AN_AGENT)
-            yield from self._queue((*place, "chats"), nested.chats, name)
-            for n, chat in enumerate(nested.chats[1:], 1):
-                if chat.message is None:
-                    text = "is missing: only the first of nested chats begins without one"
-                    yield Problem(path=(*place, "chats", n, "message"), text=text)
+    def _nested(self, path: KeyPath, chats: Sequence[ChatConfig], name: str) -> Iterator[Problem]:
+        yield from self._queue(path, chats, name)
+        for at, chat in enumerate(chats[1:], 1):
+            if chat.message is None:
+                text = "is missing: only the first of nested chats begins without one"
+                yield Problem(path=(*path, at, "message"), text=text)
 
     def _queue(self, path: KeyPath, chats: Sequence[ChatConfig], sender: str) -> Iterator[Problem]:
         for at, chat in enumerate(chats):
-            place = (*path, at)
-            for key in ("sender", "recipient"):
-                yield from check_name((*place, key), getattr(chat, key), self._names, AN_AGENT)
-            yield from self._function((*place, "message"), chat.message)
-            yield from self._talk(place, chat, chat.sender or sender, chat.recipient)
+            yield from self._talk((*path, at), chat, chat.sender or sender, chat.recipient)
 
     def _talk(
         self, path: KeyPath, chat: ChatConfig | ConversableTeam, sender: str, recipient: str
@@ -106,7 +80,6 @@ class ConversableChecker:
         if sender == recipient:
             text = f"found {recipient!r}, expected another agent than the one that begins"
             yield Problem(path=(*path, "recipient"), text=text)
-        yield from self._function((*path, "summary_method"), chat.summary_method)
         agents = [self._team.agents.get(name) for name in both]
         if any(agent is None and name != PERSON for agent, name in zip(agents, both, strict=True)):
             return  # that is a mistake of its own
@@ -125,7 +98,3 @@ class ConversableChecker:
             return True  # its person does
         written = (self._lookup.written(*path, key) for key in ENDS)
         return any(each is not None for each in written)
-
-    def _function(self, path: KeyPath, text: str | None) -> Iterator[Problem]:
-        if is_function(text):
-            yield from self._lookup.function(path, text)

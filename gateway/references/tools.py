@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
 from gateway.access.tool_policy import (
     CODE_TOOLS,
@@ -14,7 +14,7 @@ from gateway.access.tool_policy import (
 from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import HandoffConfig
-from gateway.config.conversable import ConversableConfig, ConversableTeam
+from gateway.config.conversable import ConversableTeam
 from gateway.config.nesting import servers_of
 from gateway.config.problems import Problem
 from gateway.config.root import Config
@@ -24,7 +24,7 @@ from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.memory import FORGET, REMEMBER
 from gateway.factory.parts import make_handoff
 from teams.code_executor import EXECUTE_CODE
-from teams.kinds import Agent, Part, Tool, tables_in
+from teams.kinds import Part, tables_in
 
 
 def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
@@ -86,19 +86,22 @@ def _tools_of_team(team: GroupTeam | ConversableTeam, imports: Imports) -> set[s
             known.add(MEMORY)
         if any(isinstance(each, StoreMemoryKind) for each in tables):
             known.add(REMEMBER)
-        if (tools := _tools(agent)) is None:
+        speaker = agent.speaker
+        if (tools := speaker.called()) is None:
             return None
         shown = [tool.shown(imports.load) for tool in tools]
         if None in shown:
             return None
-        known |= {each.name for each in shown if each} | _built_in(agent)
+        known |= {each.name for each in shown if each}
+        known |= {*speaker.built_in(), *speaker.hosted_names()}
     return known
 
 
 def check_tool_arguments(config: Config, imports: Imports) -> Iterator[Problem]:
     """Unknown arguments in rules, and rules that can't hold."""
     groups = [team for team in config.teams.values() if isinstance(team, GroupTeam)]
-    hosted = {name for team in groups for agent in team.agents.values() for name in _hosted(agent)}
+    speakers = [each.speaker for team in groups for each in team.agents.values()]
+    hosted = {name for each in speakers for name in each.hosted_names()}
     for tool, policy in config.policies.tools.named().items():
         if tool in hosted and policy.action != "allow":
             text = f"found {policy.action!r}, expected 'allow': OpenAI runs {tool} without asking"
@@ -119,7 +122,7 @@ def _schemas(config: Config, imports: Imports) -> Iterator[tuple[str, Collection
     yield EXECUTE_CODE, ("code_blocks",)
     for team in config.teams.values():
         for agent in team.agents.values() if isinstance(team, GroupTeam | ConversableTeam) else ():
-            for tool in _tools(agent) or ():
+            for tool in agent.speaker.called() or ():
                 shown = tool.shown(imports.load)
                 known = shown and argument_names(shown.schema)
                 if shown and known is not None:
@@ -133,19 +136,3 @@ def unknown_tool(tool: str, known: set[str]) -> str:
     known = {*known, "default"}
     hint = did_you_mean(tool, known) or f'{tools}; a server\'s tool is "SERVER/{tool}"'
     return f"found {tool!r}, expected a tool of the teams; {hint}"
-
-
-def _tools(agent: Agent | ConversableConfig) -> Sequence[Tool] | None:
-    """An agent's tools; None if only building it shows them all."""
-    return agent.speaker.called() if isinstance(agent, Agent) else agent.tools
-
-
-def _hosted(agent: Agent | ConversableConfig) -> Collection[str]:
-    """Names of tools that run at the agent's provider."""
-    return agent.speaker.hosted_names() if isinstance(agent, Agent) else ()
-
-
-def _built_in(agent: Agent | ConversableConfig) -> set[str]:
-    """Names of the tools that an agent of this kind always has."""
-    own = agent.speaker.built_in() if isinstance(agent, Agent) else ()
-    return {*own, *_hosted(agent)}

@@ -31,13 +31,16 @@ from typing_extensions import override
 
 from teams._base.kind_names import Family
 from teams._base.meanings import (
+    Always,
+    Chatter,
     EmptyIsNone,
     Given,
     ImportPath,
     InThread,
     Meaning,
     Named,
-    Reaches,
+    TextOrPath,
+    is_import_path,
     meanings_in,
 )
 from teams._base.tables import Section
@@ -125,6 +128,20 @@ class Item(Section):
     async def build(self, maker: Maker, **more: Any) -> Any:
         """Make the value, also of `more` arguments."""
 
+    async def arguments(self, maker: Maker) -> dict[str, Any]:
+        """The arguments of its class."""
+        given: dict[str, Any] = {}
+        for name, field in type(self).model_fields.items():
+            meanings, value = meanings_of(type(self))[name], getattr(self, name)
+            argument = argument_of(name, meanings)
+            if InThread() in meanings:
+                value = value or maker.folder
+            if argument and value == "" and EmptyIsNone() in meanings:
+                given[argument] = None
+            elif argument and (Always() in meanings or not _is_unset(value, field, meanings)):
+                given[argument] = await _argument(value, meanings, maker)
+        return given
+
 
 class Part(Item):
     """A table that stands for a part."""
@@ -144,20 +161,6 @@ class Part(Item):
     def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
         """Check what its names don't tell."""
         yield from ()
-
-    async def arguments(self, maker: Maker) -> dict[str, Any]:
-        """The arguments of its class."""
-        given: dict[str, Any] = {}
-        for name, field in type(self).model_fields.items():
-            meanings, value = meanings_of(type(self))[name], getattr(self, name)
-            argument = argument_of(name, meanings)
-            if InThread() in meanings:
-                value = value or maker.folder
-            if argument and value == "" and EmptyIsNone() in meanings:
-                given[argument] = None
-            elif argument and not _is_unset(value, field, meanings):
-                given[argument] = await _argument(value, meanings, maker)
-        return given
 
 
 class OwnPart(Part):
@@ -256,9 +259,11 @@ async def _argument(value: Any, meanings: tuple[Meaning, ...], maker: Maker) -> 
             made = maker.client(value)
         case str() if Named("teams") in meanings:
             made = await maker.team(value)
-        case str() if Named("agents") in meanings:
+        case str() if Named("agents") in meanings or Chatter() in meanings:
             made = await maker.agent(value)
         case str() if ImportPath() in meanings:
+            made = maker.function(value)
+        case str() if TextOrPath() in meanings and is_import_path(value):
             made = maker.function(value)
         case _:
             pass
@@ -286,7 +291,7 @@ def uses_of(table: Section, place: Place = ()) -> Iterator[Use]:
         for name, meanings in meanings_of(type(each)).items():
             for at, value in _leaves(getattr(each, name), (*where, name)):
                 for meaning in meanings if isinstance(value, str) and value else ():
-                    shown = where if is_item and not isinstance(meaning, Reaches) else at
+                    shown = at if meaning.is_precise or not is_item else where
                     yield Use(shown, cast("str", value), meaning, each)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 Table: TypeAlias = Literal[
     "models", "teams", "agents", "knowledge", "handoffs", "speakers", "targets", "calls"
@@ -15,6 +15,9 @@ Table: TypeAlias = Literal[
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """A meaning of a setting; None and "" mean nothing."""
+
+    is_precise: ClassVar[bool] = False
+    """True if a mistake stands at the setting, also in an item of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,20 @@ class ImportPath(Meaning):
 
 
 @dataclass(frozen=True, slots=True)
+class TextOrPath(Meaning):
+    """A text, or the import path of a function in its place."""
+
+    is_precise: ClassVar = True
+
+
+@dataclass(frozen=True, slots=True)
+class Chatter(Meaning):
+    """A name of an agent of the same chat."""
+
+    is_precise: ClassVar = True
+
+
+@dataclass(frozen=True, slots=True)
 class PythonOnly(Meaning):
     """A setting that no component file can hold."""
 
@@ -37,6 +54,8 @@ class PythonOnly(Meaning):
 @dataclass(frozen=True, slots=True)
 class Reaches(Meaning):
     """An address that it reaches, which [policies.http] has to allow."""
+
+    is_precise: ClassVar = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +71,19 @@ class Given(Meaning):
 
 
 @dataclass(frozen=True, slots=True)
+class Always(Meaning):
+    """A setting whose argument is given, though it is empty."""
+
+
+@dataclass(frozen=True, slots=True)
 class EmptyIsNone(Meaning):
     """A text whose empty value gives the argument None."""
+
+
+def is_import_path(text: object) -> bool:
+    """True for an import path, "package.module:name", and nothing else."""
+    module, _, name = text.partition(":") if isinstance(text, str) else ("", "", "")
+    return all(part.isidentifier() for part in [*module.split("."), *name.split(".")])
 
 
 def meanings_in(hint: Any, more: Iterable[object] = ()) -> Iterator[Meaning]:

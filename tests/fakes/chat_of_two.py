@@ -38,4 +38,4 @@ def chats_of_two(folder: Path) -> Any:
     models = ModelClients(loaded.config, loaded.imports)
     knowledge = KnowledgeBases(loaded.config, None)
     parts = PartFactory(models, loaded.imports, None, work_mb=1, knowledge=knowledge)
-    return lambda: ConversableFactory(models, loaded.imports, parts).team("poems", config)
+    return lambda: ConversableFactory(models, loaded.imports, parts).chat("poems", config)
