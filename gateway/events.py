@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from gateway.render.arguments import Argument, folder_text, read_call
 from gateway.values import ArgumentDiff, Folders, value
@@ -137,23 +137,48 @@ class TextDelta(_Event):
     thought: bool = False
 
 
+Ending: TypeAlias = Literal["", "broken", "cut", "filtered", "refused"]
+"""The way a message ended: by itself, or not as its agent meant it to."""
+
 BROKE_OFF = "(It broke off here.)"
-"""Mark of a message that broke off, for people and models."""
+MARKS: Mapping[Ending, str] = {
+    "": "",
+    "broken": BROKE_OFF,
+    "cut": "(It was cut off here, at the token limit.)",
+    "filtered": "(The provider's filter withheld the rest.)",
+    "refused": "(The model refused to say more.)",
+}
+"""The mark of a message by its ending, for people and models."""
+
+
+def _ending(told: object) -> object:
+    """An ending, also as earlier versions stored it."""
+    return {True: "broken", False: ""}[told] if isinstance(told, bool) else told
 
 
 @value
 class MessageFinished(_Event):
     """An agent's message is complete.
 
-    `text` is the whole of it and wins over the deltas. `broken`: it broke off there, with its turn:
-    only another attempt at that turn may finish it again.
+    `text` is the whole of it and wins over the deltas. One that is "broken" broke off there, with
+    its turn: only another attempt at that turn may finish it again. One that is "cut" reached the
+    limit of tokens.
     """
 
     kind: Literal["message_finished"] = "message_finished"
     agent: str
     message: str
     text: str
-    broken: bool = False
+    ending: Annotated[
+        Ending,
+        BeforeValidator(_ending),
+        Field(validation_alias=AliasChoices("ending", "broken")),
+    ] = ""
+
+    @property
+    def broken(self) -> bool:
+        """It broke off, with its turn."""
+        return self.ending == "broken"
 
 
 @value

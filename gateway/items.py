@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from gateway.events import (
+    MARKS,
+    Ending,
     GrantKind,
     HumanText,
     InputRequested,
@@ -57,7 +59,7 @@ class HumanItem(_Item):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentItem(_Item):
-    """An agent's message; it grows while `open`, unless it is `broken` off.
+    """An agent's message; it grows while `open`. `ending`: as in MessageFinished.
 
     `thought`: what it says so far is a thought, which gives way to the text. `anew`: its newest
     piece was all of it.
@@ -67,9 +69,19 @@ class AgentItem(_Item):
     text: str
     model: str = ""
     open: bool = False
-    broken: bool = False
+    ending: Ending = ""
     thought: bool = False
     anew: bool = False
+
+    @property
+    def broken(self) -> bool:
+        """It broke off, with its turn."""
+        return self.ending == "broken"
+
+    @property
+    def mark(self) -> str:
+        """The line below it on how it ended; "" for none."""
+        return MARKS[self.ending]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -318,12 +318,12 @@ class Picture:
         state = self._add_agent(event.agent)
         agent = state.agent
         match event:
-            case MessageFinished(message=message, text=text, broken=broken):
+            case MessageFinished(message=message, text=text, ending=ending):
                 self._open.pop(message, None)
                 self._final.add(message)
                 text = sanitize(text)
                 item = AgentItem(
-                    key=message, agent=agent, text=text, model=state.model, broken=broken
+                    key=message, agent=agent, text=text, model=state.model, ending=ending
                 )
                 self._seal(item)
             case Thought(text=text):

@@ -174,8 +174,8 @@ class Speech:
     the text, hand-offs after it.
 
     `first`: the agent's message begins here, so its name belongs to it. `last`: nothing of it
-    follows in another message. `growing`: more may come. `resuming`: an
-    interruption has cut it off, and it will be said anew. `broken`: it broke off for good.
+    follows in another message. `growing`: more may come. `resuming`: an interruption has cut it
+    off, and it will be said anew. `mark`: the line below it on how it ended, if not by itself.
     """
 
     agent: str
@@ -185,7 +185,7 @@ class Speech:
     last: bool = True
     growing: bool = False
     resuming: bool = False
-    broken: bool = False
+    mark: str = ""
     written: int = 0
     """Characters of the whole text while it grows beyond what is shown of it; 0 otherwise."""
     rest_in: str = ""

@@ -4,7 +4,6 @@ Only lines of our own begin at column 0: what anybody says goes on indented (`te
 """
 
 from adapters.terminal.text import INDENT, first_lines, format_duration, shorten
-from gateway.events import BROKE_OFF
 from gateway.items import (
     AgentItem,
     HandoffItem,
@@ -95,7 +94,7 @@ class LineTranscript:
         printed = self._printed.get(item.key, "")
         if not whole.startswith(printed) and not item.open:
             printed = ""  # another text stands there now: what was printed can't be taken back
-        end = [f"{INDENT}{BROKE_OFF}"] if item.broken else []
+        end = [f"{INDENT}{item.mark}"] if item.mark else []
         if len(whole) <= len(printed):
             return end
         self._printed[item.key] = whole

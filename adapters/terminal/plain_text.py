@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gateway.events import BROKE_OFF
 from gateway.items import AgentItem, News
 
 
@@ -53,7 +52,7 @@ class PlainText:
 
     def _continue(self, message: AgentItem) -> str:
         """The rest of the message, beyond what the text has."""
-        text = f"{message.text}\n{BROKE_OFF}" if message.broken else message.text
+        text = f"{message.text}\n{message.mark}" if message.mark else message.text
         written, self._written = self._written, text or self._written
         if written and self._written.startswith(written):
             return self._written[len(written) :]

@@ -45,7 +45,7 @@ class Output:
         self._out, self._err = out, err
         self._verbose = verbose
         self._text = PlainText(names=names)
-        self._last = ""
+        self._last = self._mark = ""
         self._passing = False
         """A line of progress stands there."""
         self._progress = err.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -61,8 +61,8 @@ class Output:
                     text += self._text.append(item)
                 case (TurnItem(messages=(_, *_), outcome=""), _):  # before it, others were answered
                     self._last = ""
-                case (AgentItem(text=said, open=False, broken=False), _) if said.strip():
-                    self._last = said
+                case (AgentItem(text=said, open=False), _) if said.strip() and not item.broken:
+                    self._last, self._mark = said, item.mark
                 case _:
                     pass
         if self._style == "json":
@@ -82,6 +82,8 @@ class Output:
         """Write what is known only once the task is done."""
         if self._style == "final" and self._last:
             self._write(f"{self._last.rstrip()}\n")
+            if self._mark:  # not in the answer, which a program may read
+                self._tell(f"parley: {self._mark}")
 
     def _write(self, text: str) -> None:
         if text:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
-from gateway.events import BROKE_OFF, SessionEvent, dump_event
+from gateway.events import SessionEvent, dump_event
 from gateway.items import (
     AgentItem,
     HandoffItem,
@@ -56,7 +56,7 @@ def _parts(item: News) -> list[str]:
         case HumanItem():
             return [f"## {item.author}", item.text]
         case AgentItem(open=False) if item.text:
-            end = [_quote(BROKE_OFF)] if item.broken else []
+            end = [_quote(item.mark)] if item.mark else []
             return [f"## {item.agent.name}", item.text, *end]
         case ToolItem() if item.state != "running":
             ending = "answered" if item.ending == "done" else item.ending

@@ -60,8 +60,8 @@ class SpeechItem(_Item):
     """An agent's words, the calls before them, and the hand-offs after them.
 
     `growing`: more may come. `resuming`: what stands is of an interrupted attempt. `interrupted`:
-    such a text stood here once. `broken`: it broke off. `whole`: it was said, and never changes.
-    `spoken`: words are shown in it, not only calls.
+    such a text stood here once. `mark`: the line on how it ended. `whole`: it was said, and never
+    changes. `spoken`: words are shown in it, not only calls.
     """
 
     agent: str
@@ -69,7 +69,7 @@ class SpeechItem(_Item):
     growing: bool = True
     resuming: bool = False
     interrupted: bool = False
-    broken: bool = False
+    mark: str = ""
     whole: bool = False
     spoken: bool = False
     acts: dict[str, Activity] = field(default_factory=dict[str, Activity])
@@ -306,7 +306,7 @@ def _rooms(item: SpeechItem, surface: TextSurface, text: str) -> tuple[int, int]
         text="",
         activity=tuple(item.leaves),
         growing=item.growing,
-        broken=item.broken and not item.growing,
+        mark="" if item.growing else item.mark,
     )
     whole = replace(around, activity=item.activity)
     if surface.length(text) <= (first := surface.room(whole)):
@@ -332,7 +332,7 @@ def _part(
         last=last and not item.growing,
         growing=growing,
         resuming=item.resuming,
-        broken=item.broken and last and not item.growing,
+        mark=item.mark if last and not item.growing else "",
         written=written if growing else 0,
     )
     return DesiredMessage(
@@ -392,7 +392,7 @@ def stamp(item: Item) -> object:
     """The item's state: if it changes, so does what stands there."""
     match item:
         case SpeechItem():
-            return (item.growing, item.resuming, item.broken, len(item.text), item.activity)
+            return (item.growing, item.resuming, item.mark, len(item.text), item.activity)
         case CardItem():
             return (item.outcome, item.by)
         case LineItem():

@@ -235,7 +235,7 @@ class ThreadView:
             case AgentItem():
                 speech = self._speech(item)
                 speech.text, speech.growing, speech.resuming = item.text, False, False
-                speech.broken, speech.whole = item.broken, not item.broken
+                speech.mark, speech.whole = item.mark, not item.broken
                 self._current.pop(item.agent.name, None)
             case SpeakerItem():
                 self._start(item.agent.name)
@@ -376,7 +376,7 @@ class ThreadView:
         known, turn = message.key in self._of_message, self.picture.turn
         item = self._speech(message)
         item.text = message.text
-        item.broken = item.whole = False
+        item.mark, item.whole = "", False
         # What a resumed turn is known to have shown before stands until it is said anew.
         item.resuming = not known and message.anew and turn.resumed
         item.interrupted = item.interrupted or item.resuming

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from gateway.content.task import USER
 from gateway.events import (
+    Ending,
     MessageFinished,
     SessionEvent,
     SpeakerStarted,
@@ -147,7 +148,8 @@ class EventMapper:
             old = growing.interrupted
             void = growing.thinks or (told if old else done and growing.source is None)
             ended = self._finish(agent, "" if void else growing.text)
-            finished.append(replace(ended, broken=bool(ended.text) and (broken or (done and old))))
+            off = bool(ended.text) and (broken or (done and old))
+            finished.append(replace(ended, ending="broken" if off else ""))
         return finished
 
     def take_back(self) -> list[SessionEvent]:
@@ -222,7 +224,7 @@ class EventMapper:
                 self._speaking.discard(agent)
                 return [*events, self._handed_off(item)]
             case CodeGenerationEvent():
-                return [self._finish(agent, item.content, item.id)]
+                return [_ended(self._finish(agent, item.content, item.id), item)]
             case BaseChatMessage():
                 self._speaking.discard(agent)
                 return self._said(agent, item)
@@ -234,7 +236,7 @@ class EventMapper:
         text, growing = message.to_text(), self._growing.get(agent)
         if growing is not None and growing.interrupted and not text.strip():
             return []
-        return [self._finish(agent, text, message.id)]
+        return [_ended(self._finish(agent, text, message.id), message)]
 
     def _to_people(self, handoff: HandoffMessage) -> list[SessionEvent]:
         """Events of a hand-off to people, its text as a message."""
@@ -323,6 +325,20 @@ class EventMapper:
                 completion_tokens=item.models_usage.completion_tokens,
             )
         ]
+
+
+_ENDINGS: Mapping[str, Ending] = {
+    "length": "cut",
+    "content_filter": "filtered",
+    "refusal": "refused",
+}
+"""Endings by what agents say of them in a message's metadata."""
+
+
+def _ended(finished: MessageFinished, message: BaseAgentEvent | BaseChatMessage) -> MessageFinished:
+    """The end of a message, with what its agent says about it."""
+    ending = _ENDINGS.get(message.metadata.get("finish_reason", ""), "")
+    return replace(finished, ending=ending) if ending and finished.text.strip() else finished
 
 
 def bounded(text: str) -> str:

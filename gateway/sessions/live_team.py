@@ -18,7 +18,8 @@ from gateway.content.task import USER, speaker_line, without_imitations
 from gateway.conversation import Author
 from gateway.errors import TeamUnusable
 from gateway.events import (
-    BROKE_OFF,
+    MARKS,
+    Ending,
     HumanText,
     MessageFinished,
     MessageJoined,
@@ -130,7 +131,7 @@ class LiveTeam:
         else:
             await self.team.abandon_turn()
         self.team.add_messages(
-            [TextMessage(content=_broken_off(text), source=agent) for agent, text in half]
+            [TextMessage(content=_marked(text, "broken"), source=agent) for agent, text in half]
         )
 
     @property
@@ -250,9 +251,9 @@ class TeamChange:
             await team.load_state(_with_history(await team.save_state(), told))
 
 
-def _broken_off(text: str) -> str:
-    """A text that people saw only so far, for models."""
-    return f"{text}\n\n{BROKE_OFF}"
+def _marked(text: str, ending: Ending) -> str:
+    """A text with the mark of its ending, for models."""
+    return f"{text}\n\n{MARKS[ending]}".rstrip() if ending else text
 
 
 def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
@@ -265,8 +266,7 @@ def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
             case MessageJoined(message=message):
                 said.append((_author(message), USER, message.text))
             case MessageFinished() if event.text:
-                text = _broken_off(event.text) if event.broken else event.text
-                said.append((None, event.agent, text))
+                said.append((None, event.agent, _marked(event.text, event.ending)))
             case _:
                 pass
     shared = len({author.id or author.name for author, _, _ in said if author is not None}) > 1

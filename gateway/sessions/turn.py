@@ -37,6 +37,7 @@ from gateway.sessions.silence import Silence
 from gateway.sessions.steering import Steering, SteeringWatch
 from gateway.sessions.tool_gate import ToolGate
 from gateway.sessions.tracing import TRACES
+from gateway.sessions.turn_log import log_endings
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
@@ -408,6 +409,7 @@ class Turn:
     ) -> TurnUpdate:
         """Update with the unwritten events; they are not kept for another."""
         events, self._unwritten = self._unwritten, []
+        log_endings(events)
         handoff, known = self._handoff_from, self._handoff_written
         self._handoff_written = handoff
         return TurnUpdate(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from gateway.budgets.ledger import Meter
-from gateway.events import TurnStarted
+from gateway.events import MessageFinished, SessionEvent, TurnStarted
 from gateway.store.turn_records import ClaimedTurn
 
 LOG = logging.getLogger("gateway")
@@ -35,3 +36,10 @@ def log_turn(work: ClaimedTurn, meter: Meter, ended: str, took: float) -> None:
     event = work.messages[0].message_id if work.messages else ""
     extra = {"facts": facts, "routine": routine, "event": event}
     LOG.info("turn %s after %.3f s", ended, took, extra=extra)
+
+
+def log_endings(events: Sequence[SessionEvent]) -> None:
+    """Log which answers did not end by themselves."""
+    for event in events:
+        if isinstance(event, MessageFinished) and event.ending:
+            LOG.warning("an answer of %s is %s", event.agent, event.ending)

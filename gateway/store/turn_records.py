@@ -42,7 +42,7 @@ def broken_off(lease: Lease, shown: OpenMessage) -> MessageFinished:
         agent=shown.agent,
         message=shown.message,
         text=shown.text,
-        broken=True,
+        ending="broken",
     )
 
 

@@ -27,7 +27,7 @@ from teams._engine.participant import check_agents
 from teams._group_chats import magentic_prompts as prompts
 from teams._group_chats.magentic_ledger import ProgressLedger, read_ledger
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._messages.chat import StopMessage, TextMessage
+from teams._messages.chat import StopMessage, TextMessage, ended_by, finish_of
 from teams._run.run import run_in_path
 from teams.agents._set_aside import set_aside
 from teams.models._client import ChatCompletionClient
@@ -139,6 +139,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self._reason = ""
         """Why the run ends."""
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+        self._unsaid = ""
         """Tokens of the model calls since the orchestrator last said something."""
 
     def check_task(self, messages: Sequence[BaseChatMessage]) -> None:
@@ -256,6 +257,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         """A message of the orchestrator, for everybody."""
         usage, self._usage = self._usage, RequestUsage(prompt_tokens=0, completion_tokens=0)
         message = TextMessage(content=text, source=self.manager_name, models_usage=usage)
+        message, self._unsaid = ended_by(message, self._unsaid), ""
         self._thread.append(message)
         log_messages(self.name, [message])
         for place in self._places.values():
@@ -279,6 +281,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
                 "The orchestrator's model answered with tool calls, but has no tools."
             )
         self._usage += result.usage
+        self._unsaid = finish_of(result)
         return result.content
 
     def _conversation(self, prompt: str) -> list[LLMMessage]:

@@ -11,8 +11,14 @@ from teams._base.construct import CompactFactory, set_slot
 from teams._base.image import Image
 from teams._base.templates import fill
 from teams._base.tool_call import FunctionCall
-from teams._messages.base import BaseChatMessage, BaseTextChatMessage, utc_now
-from teams.models._types import FunctionExecutionResult, LLMMessage, RequestUsage, UserMessage
+from teams._messages.base import BaseChatMessage, BaseMessage, BaseTextChatMessage, utc_now
+from teams.models._types import (
+    CreateResult,
+    FunctionExecutionResult,
+    LLMMessage,
+    RequestUsage,
+    UserMessage,
+)
 
 StructuredContentType = TypeVar("StructuredContentType", bound=BaseModel, covariant=True)
 
@@ -46,6 +52,30 @@ def text_answer(
     )
     message.model_post_init(None)
     return message
+
+
+FINISH = "finish_reason"
+"""In a message's metadata: the end of an answer that left something unsaid."""
+_Said = TypeVar("_Said", bound=BaseMessage)
+
+
+def ended(message: _Said, answer: CreateResult) -> _Said:
+    """The message of an answer; its metadata name an end that left something unsaid."""
+    return ended_by(message, finish_of(answer))
+
+
+def ended_by(message: _Said, finish: str) -> _Said:
+    """The message, with such an end in its metadata; "" for none."""
+    if not finish:
+        return message
+    return message.model_copy(update={"metadata": {**message.metadata, FINISH: finish}})
+
+
+def finish_of(answer: CreateResult) -> str:
+    """ "length", "content_filter" or "refusal"; "" for any other end."""
+    if answer.finish_reason not in ("length", "content_filter"):
+        return ""
+    return "refusal" if answer.refused else answer.finish_reason
 
 
 def dump_texts(texts: Sequence[TextMessage]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from teams._contract.agent import Response
 from teams._contract.state import AssistantAgentState
 from teams._contract.turn_record import Item, Suspension, TurnRecord
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._messages.chat import HandoffMessage, TextMessage, ToolCallSummaryMessage
+from teams._messages.chat import HandoffMessage, TextMessage, ToolCallSummaryMessage, ended
 from teams._messages.events import (
     MemoryQueryEvent,
     ModelClientStreamingChunkEvent,
@@ -37,7 +37,6 @@ from teams.agents._assistant_answers import (
     AnswerFormats,
     SummaryFormatter,
     check_answer,
-    ended,
     handoff_message,
 )
 from teams.agents._assistant_tools import AgentTools, ToolFunction

@@ -72,14 +72,6 @@ class AnswerFormats:
         )
 
 
-def ended(message: BaseChatMessage, answer: CreateResult) -> BaseChatMessage:
-    """The message; its metadata name an end that left something unsaid."""
-    if answer.finish_reason not in ("length", "content_filter"):
-        return message
-    told = {**message.metadata, "finish_reason": answer.finish_reason}
-    return message.model_copy(update={"metadata": told})
-
-
 def handoff_message(
     turn: TurnRecord, handoffs: Mapping[str, Handoff], source: str
 ) -> HandoffMessage | None:

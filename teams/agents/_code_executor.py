@@ -17,7 +17,7 @@ from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
 from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._messages.chat import HandoffMessage, MultiModalMessage, TextMessage
+from teams._messages.chat import HandoffMessage, MultiModalMessage, TextMessage, ended
 from teams._messages.events import (
     CodeExecutionEvent,
     CodeGenerationEvent,
@@ -332,6 +332,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         )
         if not blocks:
             self._conclude(turn, text, answer.usage)
+            turn.final = turn.final and ended(turn.final, answer)
             return
         written = CodeGenerationEvent(
             retry_attempt=turn.attempt,
@@ -341,7 +342,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
             models_usage=answer.usage,
             id=turn.message_id,
         )
-        turn.produced.append(written)
+        turn.produced.append(ended(written, answer))
         turn.key, turn.blocks, turn.approved = written.id, blocks, []
         turn.message_id = new_id()
         turn.phase = "run"

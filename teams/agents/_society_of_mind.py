@@ -16,7 +16,7 @@ from teams._contract.state import SocietyOfMindAgentState
 from teams._contract.team import Task, TaskResult, Team, task_messages
 from teams._contract.turn_record import Item, Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage, as_chat_message
-from teams._messages.chat import HandoffMessage, TextMessage
+from teams._messages.chat import HandoffMessage, TextMessage, ended
 from teams._run.nesting import ResumableTeam
 from teams._run.run import run_in_path, stream_in_path
 from teams._snapshot.description import ContextField, MemberField, RecordField
@@ -259,7 +259,8 @@ class SocietyOfMindAgent(StreamingChatAgent, Component[SocietyOfMindAgentConfig]
             raise RuntimeError(
                 f"The model of agent {self.name!r} called tools, but it was given none."
             )
-        return TextMessage(content=result.content, source=self.name, models_usage=result.usage)
+        said = TextMessage(content=result.content, source=self.name, models_usage=result.usage)
+        return ended(said, result)
 
     def _instruction_message(self, text: str) -> LLMMessage:
         if self._model_client.model_info.get("multiple_system_messages", False):

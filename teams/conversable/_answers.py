@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
+from teams._messages.chat import finish_of
 from teams.conversable._protocols import Settings
 from teams.models._types import CreateResult
 
@@ -37,8 +38,9 @@ def make_answer(result: CreateResult, *, model: str, cost: float, legacy_call: b
         else:
             message.tool_calls = calls
     read, written = result.usage.prompt_tokens, result.usage.completion_tokens
+    finish = finish_of(result) or result.finish_reason
     return Answer(
-        choices=[Answer(index=0, message=message, finish_reason=result.finish_reason)],
+        choices=[Answer(index=0, message=message, finish_reason=finish)],
         model=model,
         usage=Answer(prompt_tokens=read, completion_tokens=written, total_tokens=read + written),
         cost=cost,

@@ -10,7 +10,7 @@ from teams._base.malformed import malformed_is_value_error
 from teams._contract.agent import Response
 from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._messages.chat import StopMessage, TextMessage
+from teams._messages.chat import StopMessage, TextMessage, ended_by
 from teams.agents._base import StreamingChatAgent
 from teams.conversable._durable import Done, DurableRun
 from teams.conversable._journal import inside, show_message, step
@@ -83,7 +83,7 @@ class ConversableParticipant(StreamingChatAgent):
             message = kind(content=item.outcome["text"], source=self.name)
             if known is not None and not item.outcome["ends"]:
                 message = message.model_copy(update={"id": known})
-            yield Response(chat_message=message)
+            yield Response(chat_message=ended_by(message, item.outcome.get("finish") or ""))
 
     async def _answer(self) -> Settings:
         with inside(ASYNC, self.name):  # chats within are nested ones
@@ -105,7 +105,8 @@ class ConversableParticipant(StreamingChatAgent):
             conversation.append(stored)
             last = shown_content(stored["content"]) or last
             if not (stored.get("tool_calls") or stored.get("function_call")):
-                return {"ends": False, "text": shown_content(stored["content"])}
+                finish = stored.get("finish_reason")
+                return {"ends": False, "text": shown_content(stored["content"]), "finish": finish}
             await show_message(ASYNC, agent, team, stored)
             with inside(ASYNC):
                 _, results = await agent.a_generate_function_call_reply([stored], team)

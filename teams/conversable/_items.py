@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from teams._base.construct import new_id
 from teams._contract.turn_record import Item
-from teams._messages.chat import TextMessage
+from teams._messages.chat import TextMessage, ended_by
 from teams._messages.events import ThoughtEvent, ToolCallExecutionEvent, ToolCallRequestEvent
 from teams.conversable._messages import calls_of, shown_content
 from teams.conversable._protocols import Message, Settings
@@ -26,7 +26,8 @@ def items_of(
     if text and calls:
         items.append(ThoughtEvent(content=text, **known))
     elif text and message["role"] not in {"tool", "function"}:
-        items.append(TextMessage(content=text, **known))
+        finish = str(message.get("finish_reason") or "")
+        items.append(ended_by(TextMessage(content=text, **known), finish))
     if calls:
         items.append(ToolCallRequestEvent(content=calls, **about))
     return items

@@ -14,12 +14,16 @@ KEPT = (
     "function_call",
     "tool_calls",
     "left_out",
+    "finish_reason",
     "tool_responses",
     "tool_call_id",
     "name",
     "context",
 )
 """Keys that a stored message may have, beside its role."""
+
+UNSENT = ("left_out", "finish_reason")
+"""Keys for who makes the calls and for people: no model knows them."""
 
 IMAGE = "<image>"
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from teams._base.image import Image
 from teams._base.templates import fill
-from teams.conversable._messages import calls_of
+from teams.conversable._messages import UNSENT, calls_of
 from teams.conversable._protocols import Given, Message, Settings
 from teams.models._types import (
     AssistantMessage,
@@ -33,8 +33,8 @@ def spread_tool_responses(messages: Iterable[Message]) -> list[Message]:
     for message in messages:
         responses = message.get("tool_responses")
         spread += responses or ()
-        if "left_out" in message:  # for who makes the calls; no model knows the key
-            spread.append({key: value for key, value in message.items() if key != "left_out"})
+        if not message.keys().isdisjoint(UNSENT):
+            spread.append({key: value for key, value in message.items() if key not in UNSENT})
         elif not responses:
             spread.append(message)
         elif message.get("role") != "tool":

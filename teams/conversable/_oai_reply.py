@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from teams._base.threads import in_daemon_thread
 from teams._base.whole_text import whole_text, whole_texts
+from teams._messages.chat import FINISH
 from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import check_llm_config
 from teams.conversable._model_messages import clean_call_name, spread_tool_responses
@@ -106,9 +107,17 @@ def _reply(client: Any, response: Any) -> Reply:
         warnings.warn(empty, UserWarning, stacklevel=3)
         return False, None
     if isinstance(extracted, str):
-        return True, whole_text(extracted)
+        text, finish = whole_text(extracted), _finish(response)
+        return True, {"content": text, FINISH: finish} if finish else text
     given = extracted.model_dump() if hasattr(extracted, "model_dump") else extracted
     return True, _clean(whole_texts(given))
+
+
+def _finish(response: object) -> str:
+    """The end of a text that left something unsaid; "" for any other."""
+    choice = next(iter(getattr(response, "choices", None) or ()), None)
+    finish = getattr(choice, FINISH, None)
+    return finish if finish in ("length", "content_filter", "refusal") else ""
 
 
 def _clean(given: Given) -> Settings:

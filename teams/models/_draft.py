@@ -196,7 +196,7 @@ class Draft:
             text if self.calls else "",
         ]
         kind = HostedResult if self.hosted else CreateResult
-        return kind(
+        result = kind(
             finish_reason=self._finish_reason(),
             content=[call.whole(self.names) for call in self.calls] or text or self.refusal,
             usage=sum(
@@ -208,6 +208,9 @@ class Draft:
             thought="\n\n".join(filter(None, thoughts)) or None,
             **self.hosted,
         )
+        if self.refusal or self.withheld:
+            result.mark_refused()
+        return result
 
     def _finish_reason(self) -> FinishReasons:
         reason = self.finishes.get(self.finish, "unknown")

@@ -47,6 +47,8 @@ def incoming(answer: CreateResult, *, structured: object = None) -> CreateResult
     if not changed:
         return answer
     honest = answer.model_copy(update=changed)
+    if answer.refused:
+        honest.mark_refused()
     if isinstance(content, list) and len(content) > MOST_CALLS:
         honest.leave_out(len(content) - MOST_CALLS)
     return honest

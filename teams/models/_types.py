@@ -123,8 +123,8 @@ class CreateResult(BaseModel, defer_build=True):
     logprobs: list[ChatCompletionTokenLogprob] | None = None
     thought: str | None = None
 
-    # A slot is no part of the model: the calls that were left out are neither dumped nor compared.
-    __slots__ = ("_left_out",)
+    # A slot is no part of the model: what is in these is neither dumped nor compared.
+    __slots__ = ("_left_out", "_refused")
 
     @property
     def left_out(self) -> int:
@@ -134,6 +134,15 @@ class CreateResult(BaseModel, defer_build=True):
     def leave_out(self, calls: int) -> None:
         """Note how many calls were too many."""
         object.__setattr__(self, "_left_out", calls)
+
+    @property
+    def refused(self) -> bool:
+        """The model has refused, which `finish_reason` calls a filter."""
+        return getattr(self, "_refused", False)
+
+    def mark_refused(self) -> None:
+        """Note that the model has refused."""
+        object.__setattr__(self, "_refused", True)
 
 
 class ThoughtPiece(str):

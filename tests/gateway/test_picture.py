@@ -327,7 +327,7 @@ def test_a_turn_knows_whether_its_reason_was_told(notice, outcome, told):
 
 
 def test_a_message_grows_anew_in_a_further_attempt_and_stands_until_it_is_finished():
-    half = replace(said("coder", "m", "half"), broken=True)
+    half = replace(said("coder", "m", "half"), ending="broken")
     again = replace(delta("coder", "m", "whole"), replace=True)
     model = model_of(began("go"), half, replace(began(), resumed=True), again)
     assert [item.key for item in model.news] == ["m"]

@@ -21,7 +21,7 @@ from adapters.discord.connection.message_body import (
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import LONGEST, custom_id
 from adapters.discord.outbound.arguments import show_arguments
-from gateway.events import BROKE_OFF, InputRequested
+from gateway.events import InputRequested
 from gateway.interactions import Button, ButtonKind, buttons
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import with_closed_fence
@@ -136,8 +136,8 @@ def _around(speech: Speech, *, named: bool) -> tuple[list[str], list[str]]:
         below.append(WRITING.format(count=speech.written))
     if speech.resuming:
         below.append(RESUMING)
-    if speech.broken:
-        below.append(f"-# {BROKE_OFF}")
+    if speech.mark:
+        below.append(f"-# {speech.mark}")
     return above, below
 
 

@@ -23,7 +23,7 @@ from adapters.slack.action_ids import (
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file, is_too_long
 from adapters.slack.outbound.text import length, mentions, neutral
-from gateway.events import BROKE_OFF, InputRequested, NoticeLevel
+from gateway.events import InputRequested, NoticeLevel
 from gateway.interactions import Button, buttons
 from gateway.render.arguments import plain_text
 from gateway.render.sanitize import label, sanitize
@@ -81,7 +81,7 @@ def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) ->
         blocks.append(context(activity_lines(after)))
     if speech.resuming:
         blocks.append(context(RESUMING))
-    elif feedback and speech.text and speech.last and not (speech.growing or speech.broken):
+    elif feedback and speech.text and speech.last and not (speech.growing or speech.mark):
         blocks.append(feedback_block(part.key))
     return blocks or [context("\u2026")]
 
@@ -96,7 +96,7 @@ def heading(speech: Speech, *, named: bool) -> list[Block]:
 
 def rest(speech: Speech) -> list[Block]:
     """Small print on where the rest of a text is."""
-    lines = [BROKE_OFF] if speech.broken else []
+    lines = [speech.mark] if speech.mark else []
     if name := _mrkdwn(label(speech.rest_in, 80)):
         lines.insert(0, f"The rest is in {name} below.")
     return [context(*lines)] if lines else []

@@ -153,7 +153,7 @@ class Stream:
 
 def closing(part: Part, speech: Speech, *, feedback: bool) -> list[Block]:
     """The blocks under an agent's finished message."""
-    rated = feedback and speech.text and speech.last and not (speech.resuming or speech.broken)
+    rated = feedback and speech.text and speech.last and not (speech.resuming or speech.mark)
     return [*rest(speech), *([feedback_block(part.key)] if rated else [])]
 
 

@@ -18,7 +18,7 @@ from textual.widgets import Static
 from adapters.terminal.text import SENDING, drawable_length, first_lines, format_duration
 from adapters.terminal.widgets.columns import Column
 from adapters.terminal.widgets.markdown import ReplyMarkdown
-from gateway.events import BROKE_OFF, NoticeLevel
+from gateway.events import NoticeLevel
 from gateway.items import (
     Agent,
     AgentItem,
@@ -113,11 +113,10 @@ class AgentEntry(Vertical):
         """Draw the item: only what is new, where that is possible."""
         self.item = item
         model = f"  {item.model}" if item.model else ""
-        broken = f"  {BROKE_OFF}" if item.broken else ""
-        self._head.update(Content.assemble(agent_label(item.agent), (model + broken, MUTED)))
+        self._head.update(Content.assemble(agent_label(item.agent), (model, MUTED)))
         drawn = drawable_length(item.text) if item.open else len(item.text)
         await self._show_body(item.text[:drawn])
-        self._show_tail(item.text[drawn:])
+        self._show_tail(item.text[drawn:], item.mark)
 
     async def _show_body(self, text: str) -> None:
         if text == self._shown:
@@ -132,8 +131,9 @@ class AgentEntry(Vertical):
             await self._body.update(text)
         self._shown = text
 
-    def _show_tail(self, text: str) -> None:
-        self._tail.display = bool(text)
+    def _show_tail(self, text: str, mark: str) -> None:
+        self._tail.display = bool(text or mark)
+        self._tail.update(Content.styled(mark, MUTED))
         if text:
             lines = text.splitlines()
             count = f"… {len(lines)} more lines, formatted once the block is complete\n"

@@ -223,8 +223,11 @@ class AzureRuns(WireClient):
                     images.append(b64encode(data).decode())
         if not texts and not images:
             raise BadAnswer(f"The run is {run['status']} without an answer: {_reason(run)}")
-        cut = run["status"] == "incomplete"
-        answer = await self._answer(run, "\n".join(texts), "length" if cut else "stop")
+        finish = "stop"
+        if run["status"] == "incomplete":
+            filtered = _part_of(run, "incomplete_details").get("reason") == "content_filter"
+            finish = "content_filter" if filtered else "length"
+        answer = await self._answer(run, "\n".join(texts), finish)
         return answer.model_copy(update={"images": images, "citations": cited})
 
     async def _answer(

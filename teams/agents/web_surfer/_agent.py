@@ -23,7 +23,7 @@ from teams._components.component import ComponentModel
 from teams._contract.state import AssistantAgentState
 from teams._contract.turn_record import TurnRecord
 from teams._messages.base import BaseChatMessage
-from teams._messages.chat import MultiModalMessage, TextMessage
+from teams._messages.chat import MultiModalMessage, TextMessage, ended_by, finish_of
 from teams._messages.events import (
     ModelClientStreamingChunkEvent,
     ToolCallExecutionEvent,
@@ -261,13 +261,15 @@ class MultimodalWebSurfer(AssistantAgent):
                 models_usage=usage,
                 id=turn.message_id,
             )
-        self._conclude(turn, message)
+        finish, self._browser.record.finish = self._browser.record.finish, ""
+        self._conclude(turn, ended_by(message, finish))
 
     async def _ask(self, question: str) -> str:
         """The model's answer to a question about a page."""
         asked = [SystemMessage(content=READER), UserMessage(content=question, source=self.name)]
         answer = await run_in_path(self.name, self._model_client.create(asked))
         self._browser.record.use(answer.usage)
+        self._browser.record.finish = finish_of(answer)
         return str(answer.content)
 
     def _save(self, picture: bytes) -> None:

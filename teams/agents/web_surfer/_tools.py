@@ -52,18 +52,22 @@ class BrowserRecord:
     usage: RequestUsage | None = None
     blind: bool = False
     """The model's provider does not take pictures of pages."""
+    finish: str = ""
+    """The end of the turn's answer about a page, if that left something unsaid."""
 
     def dump(self, _: object) -> dict[str, Any]:
         """The record as JSON data."""
         used = self.usage
         usage = used and [used.prompt_tokens, used.completion_tokens]
-        return {"url": self.url, "usage": usage, **({"blind": True} if self.blind else {})}
+        told = {"blind": self.blind, "finish": self.finish}
+        return {"url": self.url, "usage": usage, **{key: it for key, it in told.items() if it}}
 
     @classmethod
     def load(cls, data: Mapping[str, Any], _: object) -> BrowserRecord:
         """The inverse of `dump`."""
         used = RequestUsage(*data["usage"]) if data["usage"] else None
-        return cls(str(data["url"]), used, blind=bool(data.get("blind")))
+        blind, finish = bool(data.get("blind")), str(data.get("finish") or "")
+        return cls(str(data["url"]), used, blind, finish)
 
     def use(self, usage: RequestUsage) -> None:
         """Add the tokens of a request."""

@@ -457,7 +457,7 @@ def test_all_of_a_retried_answer_is_printed_below_the_half_that_broke_off():
     half, whole = "Half an \nanswer", "All of \nthe answer"
     apply_all(model, [began("go"), delta("ann", "m", half)])
     printed = lines.new_lines()
-    broken = replace(said("ann", "m", half), broken=True)
+    broken = replace(said("ann", "m", half), ending="broken")
     apply_all(model, [broken, ended("failed", "cut"), replace(began(), resumed=True)])
     printed += lines.new_lines()
     apply_all(model, [delta("ann", "m", whole), said("ann", "m", whole), ended()])

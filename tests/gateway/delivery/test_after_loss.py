@@ -129,7 +129,7 @@ async def test_an_answer_that_the_store_knows_to_its_end_is_complete_in_its_plac
 @pytest.mark.parametrize(
     "ending",
     [
-        (replace(said("a", "m", "Wh"), broken=True), *PARKED),
+        (replace(said("a", "m", "Wh"), ending="broken"), *PARKED),
         (said("a", "m", "Wh"), TurnFinished(thread="", outcome="stopped", reason="stopped")),
         PARKED,
     ],

@@ -745,7 +745,7 @@ class SlowToRest(Surface):
         await super().busy(place, state)
 
 
-HALF = replace(said("a", "m1", "Half"), broken=True)
+HALF = replace(said("a", "m1", "Half"), ending="broken")
 FAILED = TurnFinished(thread="", outcome="failed")
 AGAIN = replace(BEGIN, resumed=True)
 

@@ -29,7 +29,7 @@ from gateway.access.authority import Access
 from gateway.adapter import AdapterHost
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
-from gateway.events import InputRequested
+from gateway.events import BROKE_OFF, InputRequested
 from gateway.gateway import Gateway
 from gateway.render.split import split
 from gateway.store.units import outbox
@@ -192,7 +192,7 @@ async def test_a_call_that_comes_late_takes_no_text_away(harness: DiscordHarness
         Speech(agent="ann", text=""),
         Speech(agent="_" * 90, text="", first=False),
         Speech(agent="ann", text="", activity=(Activity(id="t", kind="tool", title="search"),)),
-        Speech(agent="ann", text="", broken=True),
+        Speech(agent="ann", text="", mark=BROKE_OFF),
         Speech(agent="ann", text="", growing=True),
     ],
 )

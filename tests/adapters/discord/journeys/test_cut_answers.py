@@ -1,0 +1,27 @@
+"""Answers that were cut at the token limit say so below their text."""
+
+from pathlib import Path
+
+from adapters.discord.testing import DiscordSimulator
+from gateway.events import MARKS
+from tests.adapters.discord.serving import (
+    bot_texts,
+    serving,
+    thread_of,
+    wait_delivered,
+)
+from tests.fakes.cut_answers import HALF, cut, writing
+from tests.fakes.scripted_model import ScriptedModel
+
+
+async def test_a_cut_answer_has_its_mark_below_the_text(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    model = ScriptedModel([HALF, cut()])
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: writing(model)) as gateway:
+        asked = await alice.mentions(general, "Tell.")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+        answer = bot_texts(discord, thread_of(asked))[0]
+    assert answer == f"-# **solo**\n{HALF.strip()}\n-# {MARKS['cut']}"

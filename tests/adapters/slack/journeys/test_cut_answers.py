@@ -1,0 +1,33 @@
+"""Answers that were cut at the token limit say so below their text."""
+
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.testing import SlackSimulator
+from gateway.events import MARKS
+from tests.adapters.slack.desk import advancing
+from tests.adapters.slack.running import SlowModel, running
+from tests.fakes.cut_answers import HALF, cut, writing
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["native stream", "blocks"])
+async def test_a_cut_answer_has_its_mark_below_the_text(tmp_path: Path, stream: bool) -> None:
+    text = " ".join([HALF.strip()] * 40)
+    async with (
+        SlackSimulator() as slack,
+        running(
+            slack,
+            tmp_path,
+            lambda: writing(SlowModel(slack.clock, cut(text)), stream=stream),
+        ) as run,
+        advancing(slack),
+    ):
+        asked = await run.ask("alice", "Tell.")
+        await slack.until(lambda: MARKS["cut"] in str(run.messages(asked)) and run.finished(asked))
+        answer = run.messages(asked)[0]
+    assert answer.text.index(text) < answer.text.index(MARKS["cut"])
+    assert (answer.stream == "stopped") is stream
+    (mark,) = [block for block in answer.blocks if MARKS["cut"] in str(block)]
+    assert mark["type"] == "context"
+    assert "feedback_buttons" not in str(answer.blocks)
