@@ -60,7 +60,7 @@ _Said = TypeVar("_Said", bound=BaseMessage)
 
 
 def ended(message: _Said, answer: CreateResult) -> _Said:
-    """The message of an answer; its metadata name an end that left something unsaid."""
+    """The message; its metadata name an end that left something unsaid."""
     return ended_by(message, finish_of(answer))
 
 

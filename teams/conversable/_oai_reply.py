@@ -114,7 +114,7 @@ def _reply(client: Any, response: Any) -> Reply:
 
 
 def _finish(response: object) -> str:
-    """The end of a text that left something unsaid; "" for any other."""
+    """The end of a text that left something unsaid, or ""."""
     choice = next(iter(getattr(response, "choices", None) or ()), None)
     finish = getattr(choice, FINISH, None)
     return finish if finish in ("length", "content_filter", "refusal") else ""

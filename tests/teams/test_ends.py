@@ -1,4 +1,4 @@
-"""Answers that left something unsaid: every agent that answers with a model's text says so."""
+"""The ends of answers, as each kind of agent tells them."""
 
 from collections.abc import Callable
 from typing import Any

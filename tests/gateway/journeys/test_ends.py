@@ -1,4 +1,4 @@
-"""Answers that left something unsaid are marked wherever people and programs read them."""
+"""The marks of answers that left something unsaid."""
 
 from __future__ import annotations
 

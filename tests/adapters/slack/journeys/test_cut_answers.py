@@ -1,4 +1,4 @@
-"""Answers that were cut at the token limit say so below their text."""
+"""The mark below answers that were cut at the token limit."""
 
 from pathlib import Path
 
