@@ -150,8 +150,8 @@ class JobDispatcher(LocalDispatcher):
         task.add_done_callback(self._deferring.discard)
 
     def _ended(self, request: RunRequest) -> None:
-        if self._was_full or request.limits is not None:
-            self.look()  # the person's next thread may run, which waited for the turn's end
+        if self._was_full:
+            self.look()
 
     async def _defer(self, job: LaneJob) -> None:
         try:

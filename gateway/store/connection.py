@@ -62,6 +62,10 @@ class Connection(Protocol):
         """All rows of a query, or of a statement that returns some."""
         ...
 
+    def fetch_each(self, *queries: tuple[str, Parameters]) -> Sequence[Sequence[Row]]:
+        """All rows of each query, asked for together."""
+        ...
+
     def insert(self, statement: str, parameters: Parameters, /) -> int:
         """Add a row to a numbered table; the row's number."""
         ...
@@ -120,6 +124,10 @@ class NoConnection:
     def fetch(self, query: str, parameters: Parameters = NO_PARAMETERS, /) -> Sequence[Row]:
         """Find nothing."""
         return ()
+
+    def fetch_each(self, *queries: tuple[str, Parameters]) -> Sequence[Sequence[Row]]:
+        """Find nothing."""
+        return [()] * len(queries)
 
     def insert(self, statement: str, parameters: Parameters, /) -> int:
         """Add nothing."""

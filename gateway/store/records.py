@@ -320,6 +320,10 @@ class Situation:
     """Its author's app sent it before, under another id."""
     known: bool = False
     """Its author has written in the thread before."""
+    edited: bool = False
+    """An edit of the message has come before it."""
+    number: int | None = None
+    """That of the message's row, if it has one already."""
     lost_until: float = 0.0
     """The end of the last time of which the store has lost something."""
     grants: tuple[Grant, ...] = ()

@@ -49,7 +49,15 @@ class PostgresConnection:
 
     def fetch(self, query: str, parameters: Parameters = NO_PARAMETERS, /) -> Sequence[Row]:
         """All rows of a query, or of a statement that returns some."""
-        sent = self._asked(query, parameters)
+        return self._rows(query, self._asked(query, parameters))
+
+    def fetch_each(self, *queries: tuple[str, Parameters]) -> Sequence[Sequence[Row]]:
+        """All rows of each query; the server is waited for once."""
+        sent = [self._send(*each) for each in queries]
+        self.pipeline.wait()
+        return [self._rows(query, each) for (query, _), each in zip(queries, sent, strict=True)]
+
+    def _rows(self, query: str, sent: Sent) -> Sequence[Row]:
         if not sent.result.ntuples:
             return ()
         if (kind := _kinds.get(query)) is None:

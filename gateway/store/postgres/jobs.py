@@ -57,7 +57,7 @@ _RUN_NOW = _AT_ONCE.format(
 )
 _HASTEN = _AT_ONCE.format("", _OF_THREAD)
 _HASTEN_ALL = _AT_ONCE.format("", "WHERE j.status = 'todo' AND j.scheduled_at > now()")
-_HASTEN_NEXT = _AT_ONCE.format(
+_NEXT_OF_PERSON = _AT_ONCE.format(
     "",
     """JOIN (SELECT thread FROM inbox WHERE author = $1 AND outcome = 'queued'
        UNION SELECT thread FROM inbox WHERE author = $1 AND outcome = 'command'
@@ -65,7 +65,11 @@ _HASTEN_NEXT = _AT_ONCE.format(
      WHERE j.status = 'todo' AND j.args ->> 'person' = $1 AND j.scheduled_at > now()
      ORDER BY j.priority DESC, j.id LIMIT 1""",
 )
-"""The job of a message, or of a /retry, that waits."""
+_HASTEN_NEXT = f"""
+    WITH hastened AS ({_NEXT_OF_PERSON} RETURNING id)
+    SELECT pg_notify('{CHANNEL}', '') FROM hastened
+"""
+"""The job of a message, or of a /retry, that waits; procrastinate tells of new jobs alone."""
 _LEAVE = f"""
     UPDATE threads SET owner = '{FREE}' WHERE id = $1
      AND owner = current_setting('parley.boot', TRUE)

@@ -63,6 +63,10 @@ class SqliteConnection:
         """All rows of a query, or of a statement that returns some."""
         return self.raw.execute(query, parameters).fetchall()
 
+    def fetch_each(self, *queries: tuple[str, Parameters]) -> Sequence[Sequence[Row]]:
+        """All rows of each query."""
+        return [self.fetch(*each) for each in queries]
+
     def insert(self, statement: str, parameters: Parameters, /) -> int:
         """Add a row; its number. RETURNING would take half as long again."""
         number = self.raw.execute(statement, parameters).lastrowid

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import asdict, replace
+from typing import Any
 
 from gateway.conversation import InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
@@ -24,11 +25,14 @@ from gateway.store.value_rows import update
 TITLE = 60
 """Characters of the first message that become a thread's title."""
 
+NEXT_NUMBER = "COALESCE(NULL, NULL /*pg , nextval('inbox_id_seq')*/)"
+"""The number of the next row, where it can be had beforehand: then nobody waits for the row."""
+
 _INSERT = """
-    INSERT INTO inbox (conversation, thread, order_key, straggler, turn, kind, outcome, reason,
+    INSERT INTO inbox (id, conversation, thread, order_key, straggler, turn, kind, outcome, reason,
      author, author_name, timezone, text, reply, message_id, reply_to, link, author_kind,
      author_groups, quotes, untrusted, edits, missed, received_at)
-    VALUES (:conversation, :thread,
+    VALUES (/*pg COALESCE(*/ :id /*pg , nextval('inbox_id_seq'))*/, :conversation, :thread,
      CASE WHEN :order_key <> '' THEN :order_key
       ELSE COALESCE((SELECT MAX(order_key) FROM inbox WHERE thread = :thread), '') END,
      :order_key <> '' AND :order_key < COALESCE((SELECT order_key FROM inbox
@@ -61,12 +65,13 @@ class Acceptance:
         self.decision = self.rulebook.decide(situation)
         self.new = judged.new
         self.kind = judged.kind
+        self._number = situation.number
         self.taken = taken
         """Keys of the message that belong to others."""
 
     def enqueue(self, decision: QueueEntry) -> AcceptedMessage:
         """Let the message wait, and do what its mode asks for."""
-        edit = out_of_order.take_edit(self.connection, self.message)
+        edit = out_of_order.take_edit(self.connection, self.message) if self.met.edited else None
         if edit is not None:
             self.message = replace(self.message, text=edit.text, quotes=edit.quotes)
         message, thread = self.message, self.met.thread
@@ -185,8 +190,7 @@ class Acceptance:
         """Add the message's row, with its text if `keep`; its number."""
         message, author = self.message, self.message.author
         kept = outcome != "refused" and keep
-        inbox = self.connection.insert(
-            _INSERT,
+        inbox = self._insert(
             {
                 "conversation": str(message.key),
                 "thread": thread,
@@ -222,6 +226,14 @@ class Acceptance:
             if message.awaited:
                 expect(self.connection, inbox, message.awaited)
         return inbox
+
+    def _insert(self, row: dict[str, Any]) -> int:
+        """Add a row, under the number that the message has; its number."""
+        number, self._number = self._number, None
+        if number is None:
+            return self.connection.insert(_INSERT, {"id": None, **row})
+        self.connection.execute(_INSERT, {"id": number, **row})
+        return number
 
 
 def spend(connection: Connection, message: InboundMessage, inbox: int) -> None:

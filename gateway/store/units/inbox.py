@@ -53,7 +53,7 @@ from gateway.store.records import (
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.turn_records import ClaimedTurn
 from gateway.store.units import claims, edits, out_of_order, outcomes
-from gateway.store.units.acceptance import Acceptance, spend
+from gateway.store.units.acceptance import NEXT_NUMBER, Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.damage import mend_thread
 from gateway.store.units.grants import grants
@@ -108,6 +108,9 @@ class _SituationRow(NamedTuple):
     """The message that has one of its keys."""
     deleted: int
     lost_until: float | None
+    edited: int
+    number: int | None
+    """That of its row, where one can be had beforehand."""
 
 
 _OF_THE_PERSON = """
@@ -184,6 +187,8 @@ def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool, dat
         f"(SELECT inbox FROM dedupe WHERE key IN ({spent}) LIMIT 1)",
         out_of_order.IS_DELETED if keys else "0",
         LOST_UNTIL if dated else "0",
+        out_of_order.IS_EDITED,
+        NEXT_NUMBER,
     )
     where = "t.id = :thread" if named else "t.key = :conversation AND t.current"
     return (
@@ -350,6 +355,7 @@ def _situation(
         "workspace": workspace_prefix(message.key),
         "since": connection.now - PERSON_WINDOW,
         "most": MOST_COUNTED,
+        "created": out_of_order.created(message) if message.message_id else None,
     }
     for n, key in enumerate(message.dedupe):
         facts[f"key{n}"] = key
@@ -381,6 +387,8 @@ def _situation(
         deleted=bool(met.deleted),
         known=bool(met.known),
         lost_until=met.lost_until or 0.0,
+        edited=bool(met.edited),
+        number=met.number,
         bots=met.bots,
         load=PersonLoad(
             running=met.running, begun=met.begun, waiting=met.waits, elsewhere=met.elsewhere

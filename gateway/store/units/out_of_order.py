@@ -31,6 +31,9 @@ KEPT = 7 * 86_400.0
 IS_DELETED = "EXISTS (SELECT 1 FROM deleted WHERE key = :key0)"
 """Condition that a message with this key of its own was deleted."""
 
+IS_EDITED = "EXISTS (SELECT 1 FROM early_edits WHERE key = :created)"
+"""Condition that an edit of the message with this key came before it."""
+
 _REMEMBER = f"""
     INSERT INTO deleted (key, at)
     SELECT d.key, i.received_at FROM inbox i JOIN dedupe d ON d.inbox = i.id
@@ -74,8 +77,6 @@ def keep_edit(connection: Connection, message: InboundMessage, thread: str, quot
 
 def take_edit(connection: Connection, message: InboundMessage) -> EarlyEdit | None:
     """Take the edit by its author that came before the message."""
-    if not message.message_id:
-        return None
     key = {"key": created(message)}
     edit = first(connection, "SELECT * FROM early_edits WHERE key = :key", key)
     if edit is None or edit["author"] != message.author.id:

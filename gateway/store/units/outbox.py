@@ -9,13 +9,14 @@ from gateway.errors import NotFound
 from gateway.outbox import Delivery, OutboxRow
 from gateway.store.connection import Connection
 from gateway.store.operations import reads, writes
-from gateway.store.units.rows import UNSYNCED, first, scalar
+from gateway.store.units.rows import UNSYNCED, first
 from gateway.store.value_rows import Table, insert, rows_as
 
 OUTBOX = Table("outbox", OutboxRow, key=("key",))
 
 _HERE = """
-    SELECT last_seq FROM threads WHERE id = :thread
+    SELECT last_seq, (SELECT told FROM deliveries WHERE thread = :thread) AS told
+    FROM threads WHERE id = :thread
     /*pg AND NOT EXISTS (SELECT 1 FROM nodes
      WHERE boot = owner AND boot <> current_setting('parley.boot', TRUE))*/
 """
@@ -24,6 +25,7 @@ _PROGRESS = """
     SELECT t.key, t.owner, t.last_seq, d.told, d.gone, d.doubtful, d.doubtful_since
     FROM threads t LEFT JOIN deliveries d ON d.thread = t.id WHERE t.id = :thread
 """
+_ROWS = "SELECT * FROM outbox WHERE thread = :thread ORDER BY item, n, generation"
 
 
 @writes
@@ -49,17 +51,14 @@ def mark_delivered(
     Rows of what was told before are removed, but for questions that are open and what failed.
     """
     connection.execute(UNSYNCED)
-    last = _must_exist(connection, thread)
+    last, before = _must_exist(connection, thread)
     for row in posted:
         insert(connection, OUTBOX, row)
-    before = first(
-        connection, "SELECT told FROM deliveries WHERE thread = :thread", {"thread": thread}
-    )
-    if before is None or before["told"] < seq:
+    if before is None or before < seq:
         connection.execute(
             "DELETE FROM outbox WHERE thread = :thread AND seq <= :told AND status <> 'failed'"
             " AND NOT open",
-            {"thread": thread, "told": before["told"] if before else 0},
+            {"thread": thread, "told": before or 0},
         )
         connection.execute(
             "INSERT INTO deliveries (thread, told) VALUES (:thread, :seq)"
@@ -111,12 +110,10 @@ def undelivered_threads(connection: Connection, platform: str) -> list[str]:
 def delivery(connection: Connection, thread: str) -> Delivery:
     """Progress of a thread's delivery, and its messages there. Raises NotFound."""
     of_thread = {"thread": thread}
-    known = first(connection, _PROGRESS, of_thread)
-    if known is None:
+    progress, rows = connection.fetch_each((_PROGRESS, of_thread), (_ROWS, of_thread))
+    if not progress:
         raise NotFound(f"There is no thread {thread!r}.")
-    rows = connection.fetch(
-        "SELECT * FROM outbox WHERE thread = :thread ORDER BY item, n, generation", of_thread
-    )
+    known = progress[0]
     return Delivery(
         key=ConversationKey.parse(known["key"]),
         owner=known["owner"],
@@ -145,9 +142,9 @@ def doubt(connection: Connection, since: float) -> None:
     )
 
 
-def _must_exist(connection: Connection, thread: str) -> int:
-    """The thread's last seq; its lane must be this node's."""
-    last = scalar(connection, _HERE, {"thread": thread})
-    if last is None:
+def _must_exist(connection: Connection, thread: str) -> tuple[int, int | None]:
+    """The last seq of this node's thread, and the told one."""
+    row = first(connection, _HERE, {"thread": thread})
+    if row is None:
         raise NotFound(f"There is no thread {thread!r} here.")
-    return last
+    return row["last_seq"], row["told"]

@@ -3,8 +3,8 @@
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -497,30 +497,52 @@ async def test_a_node_that_drains_gives_back_leases_jobs_and_lanes(shared):
     assert await shared.taken("b2") == "t"
 
 
-async def test_nodes_hear_each_other_and_of_new_jobs(shared):
+@asynccontextmanager
+async def hearing(store: PostgresStore) -> AsyncGenerator[Callable[[str], Awaitable[None]]]:
+    """Ears of a node; waits for what is told from then on."""
     told, heard = list[str](), asyncio.Event()
 
     def hear(text: str) -> None:
         told.append(text)
         heard.set()
 
-    listening = asyncio.ensure_future(shared.b.listen(hear))
-    try:
-        async with asyncio.timeout(10):
-            await heard.wait()
-        await shared.a.signal("stop t u")
-        while "stop t u" not in told:
+    async def until(text: str) -> None:
+        while text not in told:
             heard.clear()
             await heard.wait()
         told.clear()
-        await say(shared, "t")
-        while "" not in told:
-            heard.clear()
-            await heard.wait()
+
+    listening = asyncio.ensure_future(store.listen(hear))
+    try:
+        async with asyncio.timeout(10):
+            await until("")
+            yield until
     finally:
         listening.cancel()
         with suppress(asyncio.CancelledError):
             await listening
+
+
+async def test_nodes_hear_each_other_and_of_new_jobs(shared):
+    async with hearing(shared.b) as until:
+        await shared.a.signal("stop t u")
+        await until("stop t u")
+        await say(shared, "t")
+        await until("")
+
+
+async def test_nodes_hear_that_a_persons_next_thread_need_not_wait_any_more(shared):
+    one_at_once = QueueEntry(limits=PersonLimits(parallel=1, turns=100))
+    for n in range(2):
+        await say(shared, f"t{n}", decision=one_at_once)
+    work = await shared.take("a1")
+    assert work is not None
+    assert work.turn is not None
+    assert await shared.taken("b2") == ""
+    async with hearing(shared.b) as until:
+        await end(shared.a, work.turn)
+        await until("")
+    assert await shared.taken("b2") == "t1"
 
 
 @pytest.mark.chaos
