@@ -17,10 +17,7 @@ from pydantic.fields import FieldInfo
 from adapters import discord, slack
 from docs import man, wings
 from gateway.cli import main
-from gateway.config.agent_parts import (
-    HandoffConfig,
-    TeamMemoryConfig,
-)
+from gateway.config.agent_parts import TeamMemoryConfig
 from gateway.config.agents import AssistantConfig
 from gateway.config.allowances import (
     AllowedAddress,
@@ -73,7 +70,7 @@ from gateway.config.teams import (
     SwarmTeam,
 )
 from gateway.config.tracing import TracingConfig
-from teams.agents.kinds import SourceFilter
+from teams.agents.kinds import HandoffConfig, SourceFilter
 from teams.kinds import KindsOf, Section
 from teams.memory.kinds import ListMemoryKind, MemoryEntry, OwnMemoryKind
 from teams.model_context.kinds import (

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from teams.kinds import KINDS, Declared, KindsOf, Named, Part, Section, Tool, setting_error
+from teams.kinds import KINDS, Declared, KindsOf, Part, Section, Tool, setting_error
 
 T = TypeVar("T")
 
@@ -49,25 +49,3 @@ class TeamMemoryConfig(Section):
 
     max_entries: int = Field(default=100, ge=1, le=1000)
     """Entries that a thread, person, team or workspace may have."""
-
-
-class HandoffConfig(Section):
-    """A hand-off to another agent.
-
-    `"other"` is short for its `target`.
-    """
-
-    target: Annotated[str, Named("handoffs")]
-    """Name of the agent that takes over.
-
-    It can also be somebody that the termination waits for, such as "user".
-    """
-
-    name: str | None = None
-    """Name of the model's tool; transfer_to_TARGET if not given."""
-
-    description: str | None = None
-    """Description of the tool for the model."""
-
-    message: str | None = None
-    """Message to the next agent."""

@@ -8,13 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias,
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from gateway.config.agent_parts import (
-    AnyToolConfig,
-    HandoffConfig,
-    MemoryConfig,
-    ModelContextConfig,
-)
+from gateway.config.agent_parts import AnyToolConfig, MemoryConfig, ModelContextConfig
 from gateway.config.mcp import McpEntry, server_name
+from teams.agents.kinds import HandoffConfig
 from teams.kinds import (
     KINDS,
     Agent,
@@ -78,9 +74,7 @@ class AssistantConfig(DescribedAgent):
     mcp: _Given[list[McpEntry]] = Field(default_factory=list)
     """MCP servers whose tools it can call, too: names in [mcp], or tables."""
 
-    handoffs: _Given[list[Annotated[HandoffConfig, shorthand("target")]]] = Field(
-        default_factory=list
-    )
+    handoffs: list[Annotated[HandoffConfig, shorthand("target")]] = Field(default_factory=list)
     """Agents that it may hand over to: names, or tables."""
 
     model_context: _Given[ModelContextConfig | None] = None

@@ -8,17 +8,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from typing_extensions import override
 
-from gateway.config.agent_parts import (
-    HandoffConfig,
-    ModelContextConfig,
-    TeamMemoryConfig,
-    named_agents,
-)
+from gateway.config.agent_parts import ModelContextConfig, TeamMemoryConfig, named_agents
 from gateway.config.agents import AgentConfig, agents_as_tools
 from gateway.config.allowances import AllowanceConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.expressions import parse
 from gateway.config.table import template
+from teams.agents.kinds import HandoffConfig
 from teams.kinds import (
     ConfigPath,
     Given,

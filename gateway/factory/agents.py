@@ -13,7 +13,7 @@ from gateway.config.teams import AnyGroup, GraphEdge, GraphTeam
 from gateway.factory.conditions import build_condition
 from gateway.factory.memory import TeamMemory
 from gateway.factory.model_clients import ModelClients
-from gateway.factory.parts import PartFactory, make_handoff
+from gateway.factory.parts import PartFactory
 from gateway.factory.servers import ServerFactory
 from gateway.factory.store_memory import ScopedMemory
 from teams import DiGraph, DiGraphEdge, DiGraphNode
@@ -82,7 +82,6 @@ class AgentFactory(PartFactory):
             name,
             tools=None if benches else tools or None,
             workbench=[*workbenches, *servers] or None,
-            handoffs=[make_handoff(each) for each in config.handoffs] or None,
             model_context=await self.context(config.model_context, tools),
             memory=memories or None,
             output_content_type=content_type,

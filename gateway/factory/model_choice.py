@@ -12,7 +12,6 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from gateway.base.imports import Imports
-from gateway.config.agent_parts import HandoffConfig
 from gateway.config.agents import AgentConfig, AssistantConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpConfig, McpReference
@@ -24,6 +23,7 @@ from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.preparation import sections
 from gateway.registry import ModelChoice
+from teams.agents.kinds import HandoffConfig
 from teams.kinds import tables_in
 
 BY_FILE = "the models of {team!r} stand in its component file"

@@ -9,10 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from gateway.base.imports import ImportPathError, Imports
-from gateway.config.agent_parts import HandoffConfig
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
-from teams.base import Handoff
 from teams.kinds import Part
 from teams.memory import Memory
 from teams.model_context import ChatCompletionContext
@@ -88,8 +86,3 @@ class PartFactory:
     def knowledge(self, name: str) -> Memory:
         """The memory of [knowledge] that all threads share."""
         return self.knowledge_bases.memory(name, portable=self.folder is None)
-
-
-def make_handoff(config: HandoffConfig) -> Handoff:
-    """The hand-off that a config describes. Raises ValueError."""
-    return Handoff(**config.model_dump(exclude_none=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gateway.config.agent_parts import HandoffConfig
 from gateway.config.nesting import groups_inside, with_inner
 from gateway.config.problems import Problem
 from gateway.config.teams import MagenticOneTeam
@@ -14,7 +13,7 @@ from gateway.references.agents import A_SPEAKER
 from gateway.references.lookup import Lookup, check_name
 from gateway.references.tools import called_tools
 from teams import MagenticOneGroupChat
-from teams.agents.kinds import UserProxyKind
+from teams.agents.kinds import HandoffConfig, UserProxyKind
 from teams.kinds import tables_in
 
 WAITED_FOR = {

@@ -13,7 +13,6 @@ from gateway.access.tool_policy import (
 )
 from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
-from gateway.config.agent_parts import HandoffConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.nesting import servers_of
 from gateway.config.problems import Problem
@@ -22,7 +21,7 @@ from gateway.config.store_memory import StoreMemoryKind
 from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.memory import FORGET, REMEMBER
-from gateway.factory.parts import make_handoff
+from teams.agents.kinds import HandoffConfig
 from teams.code_executor import EXECUTE_CODE
 from teams.kinds import Part, tables_in
 
@@ -70,7 +69,7 @@ def called_tools(teams: Iterable[GroupTeam], imports: Imports) -> set[str] | Non
                 return None
             called |= tools
             tables = (each for _, each in tables_in(team.agents))
-            called |= {make_handoff(e).name for e in tables if isinstance(e, HandoffConfig)}
+            called |= {each.tool for each in tables if isinstance(each, HandoffConfig)}
         except (ValueError, TypeError):
             return None
     return called

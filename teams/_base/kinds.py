@@ -8,7 +8,6 @@ settings mean, and everything else follows from them: the check of names, what i
 from __future__ import annotations
 
 import inspect
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -124,9 +123,12 @@ class Maker(Protocol):
 class Item(Section):
     """A table that stands for a value."""
 
-    @abstractmethod
+    made_by: ClassVar[str] = ""
+    """Import path of the value's class."""
+
     async def build(self, maker: Maker, **more: Any) -> Any:
-        """Make the value, also of `more` arguments."""
+        """Make the value, also of `more` arguments. Raises what its class raises."""
+        return maker.load(self.made_by)(**await self.arguments(maker), **more)
 
     async def arguments(self, maker: Maker) -> dict[str, Any]:
         """The arguments of its class."""

@@ -119,8 +119,41 @@ class CoderKind(Agent):
         return await super().arguments(maker) | {"model_client_stream": True}
 
 
+class HandoffConfig(Item):
+    """A hand-off to another agent.
+
+    `"other"` is short for its `target`.
+    """
+
+    made_by: ClassVar = "teams.base:Handoff"
+
+    target: Annotated[str, Named("handoffs")]
+    """Name of the agent that takes over.
+
+    It can also be somebody that the termination waits for, such as "user".
+    """
+
+    name: str | None = None
+    """Name of the model's tool; transfer_to_TARGET if not given."""
+
+    description: str | None = None
+    """Description of the tool for the model."""
+
+    message: str | None = None
+    """Message to the next agent."""
+
+    @property
+    def tool(self) -> str:
+        """Name of the tool that its model calls. Raises ValueError."""
+        from teams.agents._handoff import Handoff  # the engine's
+
+        return Handoff(**self.model_dump(exclude_none=True)).name
+
+
 class SourceFilter(Item):
     """Messages of one agent or user that are let through."""
+
+    made_by: ClassVar = "teams.agents:PerSourceFilter"
 
     source: Annotated[str, Named("speakers")]
     """Name of the agent or user."""
@@ -130,12 +163,6 @@ class SourceFilter(Item):
 
     count: int | None = Field(default=None, ge=1)
     """Number of messages; all if not given."""
-
-    @override
-    async def build(self, maker: Maker, **more: Any) -> Any:
-        from teams.agents._message_filter import PerSourceFilter  # the engine's
-
-        return PerSourceFilter(**self.model_dump())
 
 
 class MessageFilterKind(Agent):

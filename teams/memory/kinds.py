@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
-from typing_extensions import override
 
-from teams._base.kinds import Item, Kind, Maker, OwnPart, Part
-from teams._base.meanings import Given
+from teams._base.kinds import Item, Kind, OwnPart, Part
+from teams._base.meanings import Always, Given
 from teams._base.tables import shorthand
-
-if TYPE_CHECKING:
-    from teams.memory._base import MemoryContent
 
 
 class MemoryEntry(Item):
     """One thing remembered. A text is short for its `content`."""
+
+    made_by: ClassVar = "teams.memory:MemoryContent"
 
     content: str
     """Text of the entry."""
@@ -24,14 +22,8 @@ class MemoryEntry(Item):
     mime_type: str = "text/plain"
     """Media type of the text."""
 
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Annotated[dict[str, Any], Always()] = Field(default_factory=dict)
     """Notes about it."""
-
-    @override
-    async def build(self, maker: Maker, **more: Any) -> MemoryContent:
-        from teams.memory._base import MemoryContent  # the engine's
-
-        return MemoryContent(**self.model_dump())
 
 
 class ListMemoryKind(Part):

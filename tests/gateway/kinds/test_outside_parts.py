@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("fresh_imports")
 PARTS = '''
 from typing import Annotated, Any, ClassVar
 
-from gateway.config.agent_parts import HandoffConfig
+from teams.agents.kinds import HandoffConfig
 from teams.kinds import Agent, ImportPath, Kind, KindsOf, Model, Part, Tool
 from teams.model_context import UnboundedChatCompletionContext
 
