@@ -53,6 +53,15 @@ KINDS: dict[Family, dict[str, Declared]] = {
         "team": Declared(f"{_TOOLS}:TeamToolKind", "TeamTool", by_key=True),
         "executor": Declared(f"{_TOOLS}:CodeToolKind", "PythonCodeExecutionTool", by_key=True),
         "http": Declared("teams.tools.http.kind:HttpToolKind", "HttpTool", by_key=True),
+        "azure_search": Declared(
+            "teams.tools.azure.kind:AzureSearchKind", "AzureAISearchTool", by_key=True
+        ),
+        "graphrag": Declared(
+            "teams.tools.graphrag.kind:GraphRagKind", "GlobalSearchTool", by_key=True
+        ),
+        "langchain": Declared(
+            "teams.tools.langchain.kind:LangChainToolKind", "LangChainToolAdapter", by_key=True
+        ),
     },
     "executor": {
         "docker": Declared(f"{_EXECUTORS}:DockerKind", "DockerCommandLineCodeExecutor", power=_BOX),

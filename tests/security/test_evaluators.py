@@ -88,8 +88,10 @@ ROWS = {
         "create_subprocess_exec": "the command of `[mcp]`, or of a component file's `allow`"
     },
     "teams/tools/mcp/_sdk.py": {"import_module": LITERALS},
-    "teams/tools/langchain.py": {"create_model": "the fields of a pydantic class of LangChain's"},
-    "gateway/app/find_adapters.py": {
+    "teams/tools/langchain/__init__.py": {
+        "create_model": "the fields of a pydantic class of LangChain's"
+    },
+    "gateway/base/own_packages.py": {
         "import_module": "a name in `[adapters]`, below our package; it is a power"
     },
     "gateway/app/service.py": {"subprocess": "systemctl, with arguments of our own"},

@@ -444,7 +444,8 @@ agents.b = {}
         pytest.param(
             ("agents.b = {}", "agents.b = { tools = [{ name = 'x' }] }"),
             "agents.b.tools[0]",
-            "has no type, expected the key 'path', 'agent', 'team', 'executor' or 'http'",
+            "has no type, expected the key 'path', 'agent', 'team', 'executor', 'http', "
+            "'azure_search', 'graphrag' or 'langchain'",
             id="tool-without-path",
         ),
         pytest.param(

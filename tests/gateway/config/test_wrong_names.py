@@ -35,6 +35,10 @@ OUTSIDE = {
     "AllowedHosted": ("hosted",),
     "AllowedMount": ("mount",),
     "AllowedVariable": ("env", "server"),
+    "AzureSearchKind": (
+        *("azure_search", "index_name", "search_fields", "select_fields", "vector_fields"),
+        *("semantic_config_name", "api_version"),
+    ),
     "CodeExecutorKind": ("supported_languages",),
     "ComponentTeam": ("tool_overrides", "trusted_modules"),
     "DockerKind": (
@@ -61,6 +65,7 @@ OUTSIDE = {
 OWN = {
     "AssistantConfig": ("system_message", "tool_call_summary_format", "output_content_type_format"),
     "Attachments": ("types",),
+    "AzureSearchKind": ("name", "description", "filter"),
     "ChatConfig": ("message", "carryover"),
     "CodeExecutorKind": ("system_message",),
     "ComponentTeam": ("description",),
