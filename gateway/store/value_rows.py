@@ -66,6 +66,11 @@ def put(connection: Connection, table: str, key: tuple[str, ...] = (), /, **row:
     connection.execute(_put(table, key, (*row,)), row)
 
 
+def add(connection: Connection, table: str, /, **row: Any) -> int:
+    """Add a row to a numbered table; its number."""
+    return connection.insert(_put(table, (), (*row,)), row)
+
+
 @lru_cache(maxsize=256)
 def _put(table: str, key: tuple[str, ...], names: tuple[str, ...]) -> str:
     marks = ", ".join(f":{each}" for each in names)

@@ -1,6 +1,7 @@
 """Rows of a damaged database, read page by page.
 
-The layout of pages and records is that of sqlite.org/fileformat2.html.
+The layout of pages and records is that of sqlite.org/fileformat2.html. SQLite's own `.recover` is
+left alone: it fails in builds without SQLITE_ENABLE_DBPAGE_VTAB, as that of Debian is.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from gateway.store.sqlite.commit_count import read_note
 from gateway.store.sqlite.mend import mend
 from gateway.store.sqlite.migrate import bring_up_to_date, go_on_behind
 from gateway.store.sqlite.pages import FIRST, Pages
+from gateway.store.sqlite.restore import sync
 from gateway.store.sqlite.salvage import Salvage
 from gateway.store.sqlite.writer import prepare, translate
 from gateway.values import value
@@ -86,7 +87,8 @@ def _repair(store: Path, new: Path, damaged: Path) -> Repaired:
     target = repaired(store)
     new.chmod(0o600)
     new.replace(target)
-    _sync(target)
+    for each in (target, target.parent):
+        sync(each)
     return Repaired(
         path=target, saved=saved, unreadable=tuple(sorted(unreadable)), gaps=tuple(gaps)
     )
@@ -149,12 +151,3 @@ def _finish(raw: sqlite3.Connection, commits: int) -> list[StoreFault]:
     raw.execute("COMMIT")
     raw.execute("PRAGMA journal_mode = DELETE")
     return gaps
-
-
-def _sync(path: Path) -> None:
-    for each in (path, path.parent):
-        handle = os.open(each, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -15,7 +15,7 @@ from gateway.store.connection import Connection
 from gateway.store.operations import reads, writes
 from gateway.store.records import AuditRow, CallRow, LossCause
 from gateway.store.turn_records import Lease
-from gateway.store.value_rows import rows_as
+from gateway.store.value_rows import add, put, rows_as
 
 DELETED_PERSON = "deleted"
 """Stands in the place of a person who was deleted."""
@@ -26,16 +26,6 @@ PER_COMMIT = 1_000_000
 UNCOUNTED = 1_000
 """Commits that may be lost besides those that are known to be."""
 
-_TEXTS = ("thread", "turn", "agent", "object", "outcome", "tool", "call", "request", "kind")
-_COLUMNS: dict[str, Any] = {
-    **dict.fromkeys((*_TEXTS, "arguments_hash", "place"), ""),
-    "person": LOCAL_OPERATOR.id,
-    "shown": 0,
-}
-_NOTE = f"""
-    INSERT INTO audit (at, what, {", ".join(_COLUMNS)})
-    VALUES (:now, :what, {", ".join(f":{name}" for name in _COLUMNS)})
-"""
 _ROWS = """
     SELECT a.id AS position, a.at, a.thread, a.turn, a.person, a.agent, a.what, a.object, a.tool,
      a.kind, a.outcome, a.request, a.call, a.arguments_hash, a.place,
@@ -67,7 +57,8 @@ FORGET_GONE = f"{_FORGET} {TELLS_OF_GONE}"
 @writes
 def note(connection: Connection, what: str, **columns: str | int) -> None:
     """Add a row: the operator's, unless `person` says whose ("": the gateway's)."""
-    connection.execute(_NOTE, {**_COLUMNS, **columns, "now": connection.now, "what": what})
+    by = {"person": LOCAL_OPERATOR.id}
+    put(connection, "audit", **(by | columns), at=connection.now, what=what)
 
 
 def note_call(
@@ -130,14 +121,8 @@ def drop_audit(connection: Connection, before: float) -> None:
 
 def note_loss(connection: Connection, cause: LossCause, commits: int) -> None:
     """Note that commits are lost, behind all positions they had."""
-    told = {
-        "now": connection.now,
-        "what": f"store.{cause}",
-        "outcome": f"{commits} commits are missing",
-    }
-    lost = connection.insert(_NOTE, {**_COLUMNS, "person": "", **told})
-    connection.execute(
-        "INSERT INTO audit (id, at, what, outcome) VALUES (:id, :now, :what, :outcome)",
-        {**told, "id": lost + (commits + UNCOUNTED) * PER_COMMIT},
-    )
+    told = {"what": f"store.{cause}", "outcome": f"{commits} commits are missing"}
+    lost = add(connection, "audit", **told, at=connection.now)
+    behind = lost + (commits + UNCOUNTED) * PER_COMMIT
+    put(connection, "audit", id=behind, **told, at=connection.now)
     connection.execute("DELETE FROM audit WHERE id = :id", {"id": lost})

@@ -11,13 +11,9 @@ from gateway.store.operations import Erased, reads, writes
 from gateway.store.records import Memo, MemoPlace
 from gateway.store.turn_records import Lease
 from gateway.store.units.rows import first, scalar
-from gateway.store.value_rows import rows_as
+from gateway.store.value_rows import add, rows_as
 
 _IN_PLACE = "team = :team AND scope = :scope AND key = :key"
-_INSERT = """
-    INSERT INTO memos (call, team, scope, key, person, name, thread, text, at)
-    VALUES (:call, :team, :scope, :key, :person, :name, :thread, :text, :now)
-"""
 
 
 @reads
@@ -62,14 +58,14 @@ def add_memo(
         "name": author.name,
         "thread": lease.thread if place.scope == "thread" else None,
         "text": text,
-        "now": connection.now,
+        "at": connection.now,
     }
     query = f"SELECT id FROM memos WHERE call = :call OR ({_IN_PLACE} AND text = :text)"
     if (known := scalar(connection, query, row)) is not None:
         return known
     if scalar(connection, f"SELECT COUNT(*) FROM memos WHERE {_IN_PLACE}", row) >= most:
         return 0
-    return connection.insert(_INSERT, row)
+    return add(connection, "memos", **row)
 
 
 def _memo_erased(deleted: bool, *_: object) -> Erased | None:

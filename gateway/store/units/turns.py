@@ -190,18 +190,15 @@ def _end(
     reason = end.reason
     if end.status in ("stopped", "paused", "waiting") and stands.stop_requested:
         reason = stands.reason or reason
-    connection.execute(
-        "UPDATE turns SET status = :status, reason = :reason, finished_at = :finished_at,"
-        " delivered = :delivered, attempts = CASE WHEN :waits THEN 0 ELSE attempts END"
-        " WHERE id = :turn",
-        {
-            "status": end.status,
-            "reason": reason,
-            "finished_at": connection.now if over else None,
-            "delivered": bool(stands.delivered or record.checkpoints),
-            "waits": end.status == "waiting",
-            "turn": lease.turn,
-        },
+    update(
+        connection,
+        "turns",
+        lease.turn,
+        status=end.status,
+        reason=reason,
+        finished_at=connection.now if over else None,
+        delivered=bool(stands.delivered or record.checkpoints),
+        **({"attempts": 0} if end.status == "waiting" else {}),
     )
     if end.status == "paused":
         return StoredUpdate(events=_add(connection, lease, record.events, stands))
