@@ -34,16 +34,16 @@ POSTPONED = 30.0
 """Seconds until a job that can't be taken is looked at again."""
 
 _DEAD = """
-    SELECT boot FROM nodes WHERE beat + patience < server_time() AND boot <> $1
+    SELECT boot FROM nodes WHERE beat + patience < server_time() AND boot <> :boot
     UNION SELECT t.owner FROM turns u JOIN threads t ON t.id = u.thread
     WHERE u.status = 'running' AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner)
 """
 """Silent nodes, and those that have left while a turn of theirs ran."""
 _BURY = """
-    DELETE FROM nodes WHERE boot = $1 AND beat + patience < server_time() RETURNING name
+    DELETE FROM nodes WHERE boot = :boot AND beat + patience < server_time() RETURNING name
 """
-_DRAIN = "UPDATE nodes SET draining = TRUE WHERE boot = $1"
-_GIVE_BACK = "DELETE FROM leases WHERE holder = $1"
+_DRAIN = "UPDATE nodes SET draining = TRUE WHERE boot = :boot"
+_GIVE_BACK = "DELETE FROM leases WHERE holder = :boot"
 _TAKES = "SELECT takes_lanes(:boot) AS takes"
 _ONE_HEALS = f"SELECT pg_try_advisory_xact_lock(hashtextextended('parley healing', {OF_SCHEMA}))"
 
@@ -119,12 +119,8 @@ class NodeOperations(UnitWriter):
 
         Their sessions are ended with the next beat.
         """
-
-        def unit(connection: PostgresConnection) -> list[str]:
-            pipeline = connection.pipeline
-            return [row[0] for row in pipeline.rows(pipeline.send(_DEAD, [boot]), tuple)]
-
-        return await self.read(unit)
+        rows = await self.read(lambda connection: connection.fetch(_DEAD, {"boot": boot}))
+        return [row["boot"] for row in rows]
 
     async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:
         """Declare nodes dead, and put their work back; their names.
@@ -137,12 +133,9 @@ class NodeOperations(UnitWriter):
                 lanes.free_lanes_of(connection, boot)
 
         def declare(connection: PostgresConnection) -> list[str]:
-            names = list[str]()
-            for boot in dead:
-                found = connection.pipeline.rows(connection.pipeline.send(_BURY, [boot]), tuple)
-                names += [row[0] for row in found]
+            buried = [connection.fetch(_BURY, {"boot": boot}) for boot in dead]
             recovery.resume_lost(connection, words)
-            return names
+            return [row["name"] for rows in buried for row in rows]
 
         def put_back(connection: PostgresConnection) -> None:
             free(connection)  # what it told between the two
@@ -184,8 +177,8 @@ class NodeOperations(UnitWriter):
         """Take nothing more, and give leases and lanes back."""
 
         def unit(connection: PostgresConnection) -> None:
-            connection.pipeline.send(_DRAIN, [boot])
-            connection.pipeline.send(_GIVE_BACK, [boot])
+            for statement in (_DRAIN, _GIVE_BACK):
+                connection.execute(statement, {"boot": boot})
             jobs.spread(connection.pipeline, boot)
 
         await self.write(unit)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.node_operations import NodeOperations
 from gateway.store.reloads import Reload, Vote
 from gateway.store.units import audit
+from gateway.store.value_rows import rows_as, update
 
 REMEMBERED = 3600.0
 """Seconds for which a reload is kept, for nodes that start meanwhile."""
@@ -31,12 +32,10 @@ _VOTE = f"""
     WHERE r.id = :id AND r.state = 'open' AND n.boot = COALESCE(:boot, n.boot) AND {_VOTER}
     ON CONFLICT DO NOTHING
 """
-_FACTS = ["id", "digest", "proposer", "source", "changes", "dry", "state", "age", "proposer_name"]
 _FIND = """
-    SELECT r.id, r.digest, r.proposer, r.source, r.changes, r.dry, r.state,
-     server_time() - r.at AS age,
-     COALESCE((SELECT name FROM nodes WHERE boot = r.proposer), 'a node that is gone')
-    FROM reloads r
+    SELECT r.*, server_time() - r.at AS age,
+     COALESCE(n.name, 'a node that is gone') AS proposer_name
+    FROM reloads r LEFT JOIN nodes n ON n.boot = r.proposer
 """
 _VOTES = f"""
     SELECT n.name, v.refusal FROM nodes n
@@ -45,7 +44,6 @@ _VOTES = f"""
 """
 _TAKE_UP = f"UPDATE nodes SET digest = :digest WHERE {_VOTER}"
 _USE = "UPDATE nodes SET digest = :digest WHERE boot = :boot"
-_DECIDE = "UPDATE reloads SET state = :state WHERE id = :id"
 
 
 class ReloadOperations(NodeOperations):
@@ -94,7 +92,7 @@ class ReloadOperations(NodeOperations):
             state = "tried" if found.dry else "go"
             if overdue or any(vote.refusal for vote in found.votes):
                 state = "off"
-            connection.execute(_DECIDE, {"id": reload, "state": state})
+            update(connection, "reloads", reload, state=state)
             if state == "go":
                 connection.execute(_TAKE_UP, {"digest": found.digest})
                 told = {"object": found.source, "outcome": found.changes}
@@ -110,5 +108,5 @@ def _found(connection: PostgresConnection, reload: str) -> Reload | None:
     for row in connection.fetch(f"{_FIND} {which}", {"id": reload} if reload else {}):
         asked = {"id": row["id"], "open": row["state"] == "open"}
         votes = [Vote(each["name"], each["refusal"]) for each in connection.fetch(_VOTES, asked)]
-        return Reload(**dict(zip(_FACTS, row, strict=True)), votes=tuple(votes))
+        return replace(rows_as(Reload, without=("votes",))(row), votes=tuple(votes))
     return None
