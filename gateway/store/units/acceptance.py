@@ -11,7 +11,7 @@ from gateway.conversation import InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.decisions import AcceptedMessage, QueueEntry
-from gateway.store.records import InboxOutcome, Situation, lane_groups_of
+from gateway.store.records import InboxOutcome, Situation, Thread, lane_groups_of
 from gateway.store.rulebook import Fact, JudgedMessage
 from gateway.store.turn_records import TOLD_AFTER
 from gateway.store.units import out_of_order
@@ -68,6 +68,12 @@ class Acceptance:
         self._number = situation.number
         self.taken = taken
         """Keys of the message that belong to others."""
+
+    @property
+    def there(self) -> Thread:
+        """The thread, for decisions about one that is there."""
+        assert self.met.thread is not None
+        return self.met.thread
 
     def enqueue(self, decision: QueueEntry) -> AcceptedMessage:
         """Let the message wait, and do what its mode asks for."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
 
 from gateway.conversation import Author
 from gateway.events import Notice, SessionEvent
@@ -12,15 +11,17 @@ from gateway.store.decisions import (
     AcceptedMessage,
     GrantRevocation,
     MessageEdit,
+    MessageOffer,
     MessageWithdrawal,
     ModeChange,
     ModelChange,
     MuteChange,
+    NoAction,
     QueuePromotion,
     QueueRemoval,
     RepeatedTurn,
 )
-from gateway.store.records import Thread
+from gateway.store.records import InboxOutcome
 from gateway.store.rulebook import GrantRevoked, MessageFound, MessageMissed
 from gateway.store.units import grants, out_of_order, queue, targets
 from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_json
@@ -31,37 +32,15 @@ from gateway.store.value_rows import update
 
 IGNORED = AcceptedMessage(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
 
-Amendment: TypeAlias = (
-    MessageEdit
-    | MessageWithdrawal
-    | RepeatedTurn
-    | QueueRemoval
-    | QueuePromotion
-    | ModeChange
-    | MuteChange
-    | ModelChange
-    | GrantRevocation
-)
+
+def ignore(acceptance: Acceptance, decision: NoAction | MessageOffer) -> AcceptedMessage:
+    """Keep nothing of the message."""
+    outcome: InboxOutcome = "offered" if isinstance(decision, MessageOffer) else IGNORED.outcome
+    return replace(IGNORED, outcome=outcome, decision=decision)
 
 
-def amend(acceptance: Acceptance, decision: Amendment) -> AcceptedMessage:
-    """Change what was accepted before."""
-    match decision:
-        case MessageEdit():
-            return _change(acceptance, decision)
-        case MessageWithdrawal():
-            return _cancel(acceptance, decision)
-        case RepeatedTurn():
-            return _again(acceptance, decision)
-        case QueueRemoval() | QueuePromotion():
-            return _rearrange(acceptance, decision)
-        case ModeChange() | MuteChange() | ModelChange():
-            return _set(acceptance, decision)
-        case GrantRevocation():
-            return _revoke(acceptance, decision)
-
-
-def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
+def change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
+    """Change a message, or offer to run it again."""
     target = _target(acceptance, anybody=decision.anybody)
     message = acceptance.message
     if target is None:
@@ -116,7 +95,8 @@ def _keep_early(acceptance: Acceptance) -> AcceptedMessage:
     return IGNORED
 
 
-def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMessage:
+def cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMessage:
+    """Take a deleted message back, as far as that is possible."""
     target = _target(acceptance, anybody=decision.anybody)
     if target is None:
         if decision.anybody and acceptance.message.message_id:
@@ -154,7 +134,8 @@ def _target(acceptance: Acceptance, *, anybody: bool) -> targets.Target | None:
     return target if target.kind == "message" else None
 
 
-def _again(acceptance: Acceptance, decision: RepeatedTurn) -> AcceptedMessage:
+def repeat(acceptance: Acceptance, decision: RepeatedTurn) -> AcceptedMessage:
+    """Give the newest edit of a message a turn of its own."""
     thread = acceptance.met.thread
     edit = targets.newest_edit(acceptance.connection, decision.inbox)
     if edit is None or thread is None or edit["thread"] != thread.id:
@@ -181,7 +162,8 @@ def _again(acceptance: Acceptance, decision: RepeatedTurn) -> AcceptedMessage:
     return accepted
 
 
-def _rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) -> AcceptedMessage:
+def rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) -> AcceptedMessage:
+    """Withdraw a waiting message, or let it come first."""
     thread = acceptance.met.thread
     author = thread and queue.author_of_waiting(acceptance.connection, thread.id, decision.inbox)
     if thread is None or author is None:
@@ -198,24 +180,10 @@ def _rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) 
     return replace(accepted, events=tuple(taken[1]) if taken else ())
 
 
-def _set(
-    acceptance: Acceptance, decision: ModeChange | MuteChange | ModelChange
-) -> AcceptedMessage:
-    """Change a setting of the thread."""
-    thread = acceptance.met.thread
-    assert thread is not None  # the judge changes what is there
-    match decision:
-        case ModeChange():
-            return _set_mode(acceptance, thread, decision)
-        case MuteChange():
-            return _set_mute(acceptance, thread, decision)
-        case ModelChange():
-            return _set_model(acceptance, thread, decision)
-
-
-def _set_mode(acceptance: Acceptance, found: Thread, decision: ModeChange) -> AcceptedMessage:
-    thread = found.id
-    _put_mode(acceptance.connection, thread, decision.mode, muted=found.muted)
+def set_mode(acceptance: Acceptance, decision: ModeChange) -> AcceptedMessage:
+    """Change the mode of the thread."""
+    thread = acceptance.there.id
+    _put_mode(acceptance.connection, thread, decision.mode, muted=acceptance.there.muted)
     acceptance.note("thread.mode_changed", thread=thread, object=decision.mode)
     steer = queue.open_turn(acceptance.connection, thread) if decision.mode == "steer" else ""
     return replace(
@@ -226,8 +194,9 @@ def _set_mode(acceptance: Acceptance, found: Thread, decision: ModeChange) -> Ac
     )
 
 
-def _set_mute(acceptance: Acceptance, thread: Thread, decision: MuteChange) -> AcceptedMessage:
-    connection = acceptance.connection
+def set_mute(acceptance: Acceptance, decision: MuteChange) -> AcceptedMessage:
+    """Mute the thread, or let it answer again."""
+    connection, thread = acceptance.connection, acceptance.there
     _put_mode(connection, thread.id, thread.mode, muted=decision.muted)
     acceptance.note("thread.muted" if decision.muted else "thread.unmuted", thread=thread.id)
     notice = Notice(
@@ -241,11 +210,12 @@ def _set_mute(acceptance: Acceptance, thread: Thread, decision: MuteChange) -> A
     return replace(acceptance.closed("command", reply=""), events=events)
 
 
-def _set_model(acceptance: Acceptance, thread: Thread, decision: ModelChange) -> AcceptedMessage:
-    update(acceptance.connection, "threads", thread.id, model=decision.model)
-    acceptance.note("thread.model_changed", thread=thread.id, object=decision.model)
-    notice = Notice(thread=thread.id, text=decision.notice)
-    events = add_events(acceptance.connection, thread.id, [notice])
+def set_model(acceptance: Acceptance, decision: ModelChange) -> AcceptedMessage:
+    """Change the model of the thread's agents."""
+    connection, thread = acceptance.connection, acceptance.there.id
+    update(connection, "threads", thread, model=decision.model)
+    acceptance.note("thread.model_changed", thread=thread, object=decision.model)
+    events = add_events(connection, thread, [Notice(thread=thread, text=decision.notice)])
     return replace(acceptance.closed("command", reply=""), events=events)
 
 
@@ -253,7 +223,8 @@ def _put_mode(connection: Connection, thread: str, mode: str, *, muted: bool) ->
     update(connection, "threads", thread, mode=f"{MUTED}{mode}" if muted else mode)
 
 
-def _revoke(acceptance: Acceptance, decision: GrantRevocation) -> AcceptedMessage:
+def revoke(acceptance: Acceptance, decision: GrantRevocation) -> AcceptedMessage:
+    """End approvals of a tool in the thread."""
     thread, message = acceptance.met.thread, acceptance.message
     revoked = thread is not None and grants.revoke(
         acceptance.connection,

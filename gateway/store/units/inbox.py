@@ -5,10 +5,10 @@ Every message needs its situation: it is read in as few statements as there are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import NotFound
@@ -17,6 +17,7 @@ from gateway.store.decisions import (
     SENT_TWICE,
     AcceptedMessage,
     CommandReply,
+    Decision,
     GrantRevocation,
     MemoReply,
     MessageEdit,
@@ -210,6 +211,33 @@ KEYS = 500
 """Dedupe keys that are looked up at once."""
 
 
+CARRIED_OUT: Mapping[type[Decision], Callable[[Acceptance, Any], AcceptedMessage]] = {
+    QueueEntry: Acceptance.enqueue,
+    RequestAnswer: outcomes.resolve,
+    RequestSupport: outcomes.resolve,
+    CommandReply: outcomes.reply,
+    UsageReply: outcomes.reply_usage,
+    MemoReply: outcomes.reply_memos,
+    TurnStop: outcomes.stop,
+    NewConversation: outcomes.begin,
+    TurnRetry: outcomes.retry,
+    ThreadDeletion: outcomes.forget,
+    MessageEdit: edits.change,
+    MessageWithdrawal: edits.cancel,
+    RepeatedTurn: edits.repeat,
+    QueueRemoval: edits.rearrange,
+    QueuePromotion: edits.rearrange,
+    ModeChange: edits.set_mode,
+    MuteChange: edits.set_mute,
+    ModelChange: edits.set_model,
+    GrantRevocation: edits.revoke,
+    MessageRefusal: outcomes.refuse,
+    MessageOffer: edits.ignore,
+    NoAction: edits.ignore,
+}
+"""Functions that carry out decisions, by their types."""
+
+
 def _deletes_memos(accepted: AcceptedMessage) -> bool:
     return isinstance(accepted.decision, MemoReply) and accepted.decision.delete is not None
 
@@ -245,7 +273,8 @@ def accept(connection: Connection, judged: JudgedMessage, /) -> AcceptedMessage:
         assert met is not None  # it is new
         taken = frozenset(row["key"] for row in found)
         met = replace(met, repeated=is_repeated(found, message))
-    accepted = _carry_out(Acceptance(connection, judged, met, taken))
+    acceptance = Acceptance(connection, judged, met, taken)
+    accepted = CARRIED_OUT[type(acceptance.decision)](acceptance, acceptance.decision)
     if isinstance(accepted.decision, MessageWithdrawal | QueueRemoval | QueuePromotion):
         connection.hasten(accepted.lane)  # what was first may have waited for its files
     if not accepted.wake:
@@ -412,47 +441,6 @@ def _open_requests(connection: Connection, thread: str) -> tuple[Request, ...]:
         {"thread": thread},
     )
     return tuple(map(request_of, rows))
-
-
-def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
-    """Do what was decided."""
-    match decision := acceptance.decision:
-        case QueueEntry():
-            accepted = acceptance.enqueue(decision)
-        case RequestAnswer() | RequestSupport():
-            accepted = outcomes.resolve(acceptance, decision)
-        case (
-            MessageEdit()
-            | MessageWithdrawal()
-            | RepeatedTurn()
-            | QueueRemoval()
-            | QueuePromotion()
-            | ModeChange()
-            | MuteChange()
-            | ModelChange()
-            | GrantRevocation()
-        ):
-            accepted = edits.amend(acceptance, decision)
-        case NoAction() | MessageOffer():
-            outcome = "offered" if isinstance(decision, MessageOffer) else edits.IGNORED.outcome
-            accepted = replace(edits.IGNORED, outcome=outcome, decision=decision)
-        case NewConversation():
-            accepted = outcomes.begin(acceptance, decision)
-        case TurnStop():
-            accepted = outcomes.stop(acceptance)
-        case TurnRetry():
-            accepted = outcomes.retry(acceptance, decision)
-        case ThreadDeletion():
-            accepted = outcomes.forget(acceptance, decision)
-        case CommandReply():
-            accepted = acceptance.closed("command", reply=decision.reply)
-        case UsageReply():
-            accepted = outcomes.reply_usage(acceptance, decision)
-        case MemoReply():
-            accepted = outcomes.reply_memos(acceptance, decision)
-        case MessageRefusal():
-            accepted = outcomes.refuse(acceptance, decision)
-    return accepted
 
 
 @reads

@@ -9,6 +9,7 @@ from gateway.events import Notice
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
+    CommandReply,
     MemoReply,
     MessageRefusal,
     NewConversation,
@@ -16,6 +17,7 @@ from gateway.store.decisions import (
     RequestSupport,
     ThreadDeletion,
     TurnRetry,
+    TurnStop,
     UsageReply,
 )
 from gateway.store.rulebook import MemosFound, UsageFound
@@ -124,10 +126,14 @@ def _detach(connection: Connection, thread: str) -> None:
     )
 
 
-def stop(acceptance: Acceptance) -> AcceptedMessage:
+def reply(acceptance: Acceptance, decision: CommandReply) -> AcceptedMessage:
+    """Answer a command with what is known already."""
+    return acceptance.closed("command", reply=decision.reply)
+
+
+def stop(acceptance: Acceptance, _: TurnStop) -> AcceptedMessage:
     """Ask the thread's turn to end."""
-    assert acceptance.met.thread is not None  # the judge stops what is there
-    thread = acceptance.met.thread.id
+    thread = acceptance.there.id
     stop = acceptance.request_stop(thread)
     inbox = acceptance.insert(thread, "command")
     return acceptance.accepted(inbox, thread, "command", stop=stop, wake=bool(stop))
@@ -135,8 +141,7 @@ def stop(acceptance: Acceptance) -> AcceptedMessage:
 
 def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
     """Let the thread's newest turn go on, with all its attempts again."""
-    assert acceptance.met.thread is not None  # the judge tries again what has failed
-    thread = acceptance.met.thread.id
+    thread = acceptance.there.id
     (row,) = acceptance.connection.fetch(
         "SELECT id FROM turns WHERE thread = :thread ORDER BY n DESC LIMIT 1", {"thread": thread}
     )
@@ -157,8 +162,7 @@ def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
 
 def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
     """Delete the thread; its conversation goes on in a new one."""
-    old, key = acceptance.met.thread, acceptance.message.key
-    assert old is not None  # the judge forgets what is there
+    old, key = acceptance.there, acceptance.message.key
     author = acceptance.message.author.id
     delete_thread(acceptance.connection, old.id, goes_on=True, person=author)
     if key.is_local:
