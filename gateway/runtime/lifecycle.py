@@ -199,11 +199,14 @@ class Lifecycle:
         await self.retention.round(self._using.limits)
 
     async def index(self) -> None:
-        """Index new texts, in a third of the time at most."""
+        """Index new texts, in a third of the time at most.
+
+        What comes meanwhile is left to the next round, with the thread's further texts.
+        """
         more = await self._nodes.hold(UPKEEP) and await self._store.run(search_index.unindexed)
         while more:
             began = time.monotonic()
-            more = await self._store.run(search_index.index_words)
+            more = await self._store.run(search_index.index_words) >= search_index.TEXTS
             await asyncio.sleep(2 * (time.monotonic() - began))
 
     async def _settle_due(self) -> float | None:

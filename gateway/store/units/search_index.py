@@ -48,6 +48,7 @@ _SAID = """
      ORDER BY seq LIMIT :most) AS answers
 """
 _NEXT = "SELECT thread FROM unsearched GROUP BY thread ORDER BY MIN(rowid) LIMIT :most"
+_WAITING = "SELECT COUNT(*) FROM (SELECT 1 FROM unsearched LIMIT :most) AS few"
 _GIVEN = "SELECT number FROM threads WHERE id = :thread"
 _NUMBER = """
     UPDATE threads SET number = COALESCE((SELECT MAX(number) + 1 FROM threads), 1)
@@ -94,8 +95,11 @@ def index_anew(connection: Connection) -> None:
 
 
 @writes
-def index_words(connection: Connection) -> bool:
-    """Index the words of some texts; True if more are left."""
+def index_words(connection: Connection) -> int:
+    """Index the words of some texts; how many threads are left.
+
+    No more than TEXTS are counted, and so many if one of them has more than were read.
+    """
     connection.execute(UNSYNCED)
     connection.lock(WORDS)
     added: list[dict[str, int | str]] = []
@@ -111,7 +115,8 @@ def index_words(connection: Connection) -> bool:
         if left <= 0:
             break
     connection.many(_ADD, sorted(added, key=itemgetter("slice", "word")))
-    return unindexed(connection)
+    waiting: int = scalar(connection, _WAITING, {"most": TEXTS})
+    return TEXTS if waiting and left <= 0 else waiting
 
 
 def _add(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from gateway.gateway import Gateway
 from gateway.store.units import search_index
-from tests.fakes.tested_store import UnitStore, everything_in
+from gateway.store.units.search_index import TEXTS
+from tests.fakes.tested_store import ChangedStore, UnitStore, everything_in
 from tests.gateway.scripted import Door, ScriptedTeams, calls, opened, solo, turn
 
 
@@ -24,6 +28,25 @@ async def test_what_was_said_is_found_at_once_and_leaves_nothing_once_deleted(tm
         await gateway.client.delete_thread(thread)
         assert await gateway.client.threads(search="canary") == []
         assert b"drawer-canary" not in everything_in(tmp_path)
+
+
+class Trickling(ChangedStore):
+    """A store of whose words a batch leaves so many threads."""
+
+    left: ClassVar[list[int]] = []
+
+    async def around(self, name, args, go):
+        return self.left.pop(0) if name == "index_words" else await go()
+
+
+async def test_who_indexes_goes_on_at_once_where_much_is_left_alone(tmp_path, monkeypatch):
+    store = Trickling.of(tmp_path)
+    async with Gateway(store, ScriptedTeams(lambda: solo("ok"))) as gateway:
+        await turn(gateway, (await gateway.client.create_thread()).id, "some words")
+        for left in ([TEXTS, TEXTS, TEXTS - 1], [1], [0]):
+            monkeypatch.setattr(Trickling, "left", [*left, 0])
+            await gateway._life.index()
+            assert Trickling.left == [0]
 
 
 async def test_a_waiting_message_is_found_until_it_is_withdrawn(tmp_path):
