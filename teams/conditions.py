@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 from time import monotonic
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel
 
@@ -108,6 +108,8 @@ class MaxMessageTermination(_Condition, Component[BaseModel]):
 
 class TextMentionTermination(_Condition, Component[BaseModel]):
     """Ends the conversation when a text occurs, perhaps of certain sources."""
+
+    component_only_ours: ClassVar = {"sources": ...}
 
     component_config_schema = config_of_constructor()
 

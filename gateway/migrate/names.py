@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from teams.absent import instead_of
+from teams.absent import SAME_MODULES, instead_of
 
 PACKAGE = re.compile(
     r"\b(?:py)?autogen[-_](?:agentchat|core|ext)\b|\bpyautogen\b|\bautogenstudio\b"
@@ -18,23 +18,6 @@ PACKAGE = re.compile(
 """Packages on PyPI that Parley stands in for."""
 
 ROOTS = ("autogen", "autogen_agentchat", "autogen_core", "autogen_ext")
-
-_SAME = {
-    "autogen_agentchat": "agents base conditions messages state tools ui utils",
-    "autogen_core": "code_executor logging memory model_context models tools utils",
-    "autogen_ext": (
-        "agents.azure agents.file_surfer agents.magentic_one agents.openai agents.video_surfer "
-        "agents.video_surfer.tools agents.web_surfer auth.azure cache_store cache_store.diskcache "
-        "cache_store.redis code_executors code_executors.docker code_executors.docker_jupyter "
-        "code_executors.jupyter code_executors.local experimental.task_centric_memory "
-        "experimental.task_centric_memory.utils memory.canvas memory.chromadb memory.mem0 "
-        "memory.redis models models.anthropic models.azure models.cache models.ollama "
-        "models.openai models.replay models.semantic_kernel teams.magentic_one tools tools.azure "
-        "tools.code_execution tools.graphrag tools.http tools.langchain tools.mcp "
-        "tools.semantic_kernel ui"
-    ),
-}
-"""Modules that have their old names below `teams`."""
 
 _CONVERSABLE = ("teams.conversable",)
 _TWO_AGENTS = (
@@ -53,7 +36,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "autogen_agentchat.teams": ("teams",),  # its own name goes
     "autogen_core": ("teams.core",),
     "autogen_ext.models.openai.config": ("teams.models.openai", "teams.models", "teams.core"),
-    **{f"{root}.{each}": (f"teams.{each}",) for root in _SAME for each in _SAME[root].split()},
+    **{theirs: (ours,) for theirs, ours in SAME_MODULES.items()},
     "autogen": _CONVERSABLE,
     **{f"autogen.{each}": _CONVERSABLE for each in _TWO_AGENTS.split()},
     "autogen.coding": (*_CODING, _LOCAL, _DOCKER),

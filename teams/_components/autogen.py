@@ -6,51 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from teams._components.providers import autogen_provider
-
-_NO_VALUE = object()
-
-_OPENAI: Mapping[str, Any] = dict[str, Any].fromkeys(
-    (
-        "max_completion_tokens",
-        "logprobs",
-        "top_logprobs",
-        "metadata",
-        "service_tier",
-        "extra_body",
-    ),
-    _NO_VALUE,
-)
-
-# Fields that AutoGen's config lacks -> the value that says the same as a config without them.
-_ONLY_OURS: Mapping[str, Mapping[str, Any]] = {
-    "teams.agents.CodeExecutorAgent": {"max_retries_on_error": 0},
-    "teams.agents.file_surfer.FileSurfer": {"base_path": _NO_VALUE},
-    "teams.agents.web_surfer.MultimodalWebSurfer": {"allow": _NO_VALUE},
-    "teams.conditions.TextMentionTermination": {"sources": _NO_VALUE},
-    "teams.code_executors.jupyter.JupyterCodeExecutor": {"work_mb": _NO_VALUE},
-    "teams.code_executors.local.LocalCommandLineCodeExecutor": {"work_mb": _NO_VALUE},
-    "teams.code_executors.docker.DockerCommandLineCodeExecutor": {
-        "device_requests": [],
-        "network_mode": "none",
-        "user": _NO_VALUE,
-        "mem_limit": "1g",
-        "pids_limit": 256,
-        "cpus": _NO_VALUE,
-        "read_only": False,
-        "work_mb": _NO_VALUE,
-    },
-    "teams.models.anthropic.AnthropicBedrockChatCompletionClient": {"prompt_caching": True},
-    "teams.models.anthropic.AnthropicChatCompletionClient": {"prompt_caching": True},
-    "teams.models.ollama.OllamaChatCompletionClient": {
-        "format": _NO_VALUE,
-        "keep_alive": _NO_VALUE,
-        "think": _NO_VALUE,
-    },
-    "teams.models.openai.AzureOpenAIChatCompletionClient": _OPENAI,
-    "teams.models.openai.OpenAIChatCompletionClient": _OPENAI,
-    "teams.tools.mcp.McpWorkbench": {"host": _NO_VALUE},
-}
+from teams._components.providers import autogen_provider, resolve_provider
 
 # Fields with fewer values there.
 _FEWER: Mapping[str, tuple[str, ...]] = {"reasoning_effort": ("minimal", "low", "medium", "high")}
@@ -130,7 +86,7 @@ class _Writer:
     def _fields(
         self, provider: str, config: Mapping[str, Any], path: str
     ) -> Iterator[tuple[str, Any]]:
-        ours = _ONLY_OURS.get(provider, {})
+        ours: Mapping[str, object] = resolve_provider(provider).component_only_ours
         name = provider.rpartition(".")[2]
         for field, value in config.items():
             place = f"{path}.{field}" if path else field

@@ -92,6 +92,8 @@ class ComponentToConfig(Generic[ToConfigT]):
     component_provider_override: ClassVar[str | None] = None
     component_description: ClassVar[str | None] = None
     component_label: ClassVar[str | None] = None
+    component_only_ours: ClassVar[Mapping[str, object]] = {}
+    """Fields that AutoGen lacks: the value that says the same as none, or `...` if none does."""
 
     def _to_config(self) -> ToConfigT:
         """The config of an equal instance; by default `x` from `self._x`."""

@@ -102,42 +102,34 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
+_SAME: Mapping[str, str] = {
+    "autogen_ext": (
+        "agents.azure agents.file_surfer agents.magentic_one agents.openai agents.video_surfer "
+        "agents.video_surfer.tools agents.web_surfer auth.azure cache_store cache_store.diskcache "
+        "cache_store.redis code_executors code_executors.docker code_executors.docker_jupyter "
+        "code_executors.jupyter code_executors.local experimental.task_centric_memory "
+        "experimental.task_centric_memory.utils memory.canvas memory.chromadb memory.mem0 "
+        "memory.redis models models.anthropic models.azure models.cache models.ollama "
+        "models.openai models.replay models.semantic_kernel teams.magentic_one tools tools.azure "
+        "tools.code_execution tools.graphrag tools.http tools.langchain tools.mcp "
+        "tools.semantic_kernel ui"
+    ),
+    "autogen_agentchat": "agents base conditions messages state tools ui utils",
+    "autogen_core": "code_executor logging memory model_context models tools utils",
+}
+
+SAME_MODULES: Mapping[str, str] = {
+    f"{root}.{each}": f"teams.{each}" for root, names in _SAME.items() for each in names.split()
+}
+"""AutoGen's modules that have their old names below `teams`."""
+
 # AutoGen's public module -> ours, where the same class names are found.
 _AUTOGEN_MODULES: Mapping[str, str] = {
-    "autogen_agentchat.agents": "teams.agents",
-    "autogen_agentchat.base": "teams.base",
-    "autogen_agentchat.conditions": "teams.conditions",
-    "autogen_agentchat.messages": "teams.messages",
-    "autogen_agentchat.teams": "teams",
-    "autogen_agentchat.tools": "teams.tools",
-    "autogen_core": "teams.core",
-    "autogen_core.memory": "teams.memory",
-    "autogen_core.model_context": "teams.model_context",
-    "autogen_core.tools": "teams.tools",
-    "autogen_ext.agents.openai": "teams.agents.openai",
-    "autogen_ext.agents.file_surfer": "teams.agents.file_surfer",
-    "autogen_ext.agents.magentic_one": "teams.agents.magentic_one",
-    "autogen_ext.agents.web_surfer": "teams.agents.web_surfer",
-    "autogen_ext.auth.azure": "teams.auth.azure",
-    "autogen_ext.cache_store.diskcache": "teams.cache_store.diskcache",
-    "autogen_ext.cache_store.redis": "teams.cache_store.redis",
-    "autogen_ext.code_executors.docker": "teams.code_executors.docker",
-    "autogen_ext.code_executors.jupyter": "teams.code_executors.jupyter",
-    "autogen_ext.code_executors.local": "teams.code_executors.local",
-    "autogen_ext.memory.chromadb": "teams.memory.chromadb",
-    "autogen_ext.memory.mem0": "teams.memory.mem0",
-    # AutoGen dumps the first, a module that it has not; the last counts for what it is given.
+    # AutoGen dumps it, a module that it has not; of several the last counts for what it is given.
     "autogen_ext.memory.redis_memory": "teams.memory.redis",
-    "autogen_ext.memory.redis": "teams.memory.redis",
-    "autogen_ext.models.anthropic": "teams.models.anthropic",
-    "autogen_ext.models.cache": "teams.models.cache",
-    "autogen_ext.models.ollama": "teams.models.ollama",
-    "autogen_ext.models.openai": "teams.models.openai",
-    "autogen_ext.models.replay": "teams.models.replay",
-    "autogen_ext.tools.azure": "teams.tools.azure",
-    "autogen_ext.tools.code_execution": "teams.tools.code_execution",
-    "autogen_ext.tools.http": "teams.tools.http",
-    "autogen_ext.tools.mcp": "teams.tools.mcp",
+    **{theirs: ours for theirs, ours in SAME_MODULES.items() if ours in _OURS},
+    "autogen_agentchat.teams": "teams",
+    "autogen_core": "teams.core",
 }
 
 # AutoGen 0.7.5 can't load them: it has them not yet, or loses a field of its own.

@@ -104,6 +104,8 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
     Raises ValueError for retries without a model that has structured output.
     """
 
+    component_only_ours: ClassVar = {"max_retries_on_error": 0}
+
     component_config_schema = CodeExecutorAgentConfig
     component_provider_override: ClassVar[str | None] = "teams.agents.CodeExecutorAgent"
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from uuid import uuid4
 
 from pydantic import BaseModel
@@ -97,6 +97,17 @@ class DockerCommandLineCodeExecutor(
     Raises ImportError if the extra `docker` is missing. Starting raises RuntimeError where no
     engine answers or the container does not start.
     """
+
+    component_only_ours: ClassVar = {
+        "device_requests": [],
+        "network_mode": "none",
+        "mem_limit": "1g",
+        "pids_limit": 256,
+        "read_only": False,
+        "user": ...,
+        "cpus": ...,
+        "work_mb": ...,
+    }
 
     component_config_schema = DockerCommandLineCodeExecutorConfig
 

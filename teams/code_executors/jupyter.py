@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -55,6 +55,8 @@ class JupyterCodeExecutor(KernelCodeExecutor, Component[JupyterCodeExecutorConfi
 
     Raises ImportError if the extra `jupyter-executor` is missing.
     """
+
+    component_only_ours: ClassVar = {"work_mb": ...}
 
     component_config_schema = JupyterCodeExecutorConfig
 

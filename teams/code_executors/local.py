@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -54,6 +55,8 @@ class LocalCommandLineCodeExecutor(
 
     Functions and a virtual environment cannot be dumped.
     """
+
+    component_only_ours: ClassVar = {"work_mb": ...}
 
     component_config_schema = LocalCommandLineCodeExecutorConfig
 

@@ -51,6 +51,8 @@ class FileSurfer(AssistantAgent):
     Raises ImportError if the extra `file-surfer` is missing, ValueError for a model without tools.
     """
 
+    component_only_ours: ClassVar = {"base_path": ...}
+
     component_config_schema = FileSurferConfig
     component_provider_override: ClassVar[str | None] = "teams.agents.file_surfer.FileSurfer"
     component_version: ClassVar[int] = 1

@@ -108,6 +108,8 @@ class MultimodalWebSurfer(AssistantAgent):
     screenshots without `debug_dir`.
     """
 
+    component_only_ours: ClassVar = {"allow": ...}
+
     component_config_schema = MultimodalWebSurferConfig
     holds_own = True
     component_provider_override: ClassVar[str | None] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from teams.models._settings import DEADLINE_SECONDS, choose_model_info
 from teams.models._transport import EventLines, SdkTransport
@@ -30,6 +30,8 @@ class BaseAnthropicChatCompletionClient(WireClient):
     `prompt_tokens` of a usage count what the provider's cache took and gave, too. `bedrock`: the
     client is one of Amazon's.
     """
+
+    component_only_ours: ClassVar = {"prompt_caching": True}
 
     def __init__(
         self,

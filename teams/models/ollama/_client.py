@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 from typing_extensions import override
 
@@ -53,6 +53,8 @@ class OllamaChatCompletionClient(WireClient, Component[BaseOllamaClientConfigura
     `timeout` is as for OpenAIChatCompletionClient; nothing is sent twice. Errors are those of
     `teams.models`. Raises ValueError for settings that are unknown, malformed or missing.
     """
+
+    component_only_ours: ClassVar = {"format": ..., "keep_alive": ..., "think": ...}
 
     component_config_schema = BaseOllamaClientConfigurationConfigModel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import signature
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from teams.models._endpoint import ModelEndpoint
 from teams.models._settings import DEADLINE_SECONDS, choose_model_info
@@ -36,6 +36,15 @@ class BaseOpenAIChatCompletionClient(WireClient):
     is the SDK client that retries what never got an answer. Errors are those of `teams.models`.
     `reasoning_marks` stand around the model's reasoning, if it is not of a known family.
     """
+
+    component_only_ours: ClassVar = {
+        "max_completion_tokens": ...,
+        "logprobs": ...,
+        "top_logprobs": ...,
+        "metadata": ...,
+        "service_tier": ...,
+        "extra_body": ...,
+    }
 
     def __init__(
         self,

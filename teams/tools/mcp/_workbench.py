@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -67,6 +67,8 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
     Raises ImportError without the extra `mcp`, ValueError for two tools of one name, and for a
     host beside a model client.
     """
+
+    component_only_ours: ClassVar = {"host": ...}
 
     component_config_schema = McpWorkbenchConfig
 

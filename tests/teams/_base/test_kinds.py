@@ -1,6 +1,7 @@
 """Declarations of kinds, against the table of their names."""
 
 import ast
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import get_args
@@ -12,6 +13,7 @@ from gateway.config.teams import TEAMS
 from teams.kinds import KINDS, KindsOf, OwnPart, Part
 
 ROOT = Path(__file__).parents[3]
+PACKAGES = ("teams", "gateway", "adapters")
 
 
 def declared() -> set[str]:
@@ -60,3 +62,10 @@ def test_a_line_says_what_the_declaration_says(family):
 def test_a_table_that_is_none_of_its_family_is_refused():
     with pytest.raises(KeyError):
         KindsOf("tool").table(type="nothing")
+
+
+def test_few_files_name_a_kind_outside_of_its_folder():
+    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    naming = [path for path in paths if re.search(r"(?i)web_?surfer", path.read_text())]
+    outside = {path.name for path in naming if path.parent.name != "web_surfer"}
+    assert outside <= {"kind_names.py", "providers.py", "absent.py", "magentic_bundle.py"}
