@@ -87,7 +87,9 @@ class Gateway:
         trust = self._trust = ClockTrust(clock, steady)
         self._boot = new_id()
         self._platforms = tuple(sorted(platforms))
-        self._bus = LocalBus(self._share, elsewhere=isinstance(store, SupportsNodes))
+        self._bus = LocalBus(
+            self._share, elsewhere=isinstance(store, SupportsNodes), runs_here=self._runs_here
+        )
         self.vitals = Metrics()
         """Its vital figures."""
         store.watch_commits(self.vitals.commit.observe)
@@ -176,6 +178,9 @@ class Gateway:
 
     def _share(self, thread: str, lasting: bool) -> None:
         self._nodes.share(thread, lasting)
+
+    def _runs_here(self, thread: str) -> bool:
+        return self._sessions.has(thread)
 
     def _speaks(self) -> bool:
         return self._nodes.speaks()

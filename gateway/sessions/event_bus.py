@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from gateway.events import MessageFinished, SessionEvent, TextDelta, TurnFinished
+from gateway.events import MessageFinished, SessionEvent, TextDelta, TurnFinished, TurnStarted
 from gateway.store.protocols import SessionReader
 from gateway.store.units import events as event_units
 from gateway.store.units import rows, threads
@@ -165,19 +165,33 @@ class EventBus(Protocol):
         """Close all subscriptions of a thread that is no more."""
         ...
 
+    def runs_here(self, thread: str, /) -> bool:
+        """True if the thread's turn runs on this node."""
+        ...
+
     def close(self) -> None:
         """Close all subscriptions, also those that are opened later."""
         ...
+
+
+def _never(_: str) -> bool:
+    return False
 
 
 class LocalBus:
     """Bus within one process, with open messages for latecomers."""
 
     def __init__(
-        self, shared: Callable[[str, bool], None] | None = None, *, elsewhere: bool = False
+        self,
+        shared: Callable[[str, bool], None] | None = None,
+        *,
+        elsewhere: bool = False,
+        runs_here: Callable[[str], bool] = _never,
     ) -> None:
         self._elsewhere = elsewhere
         """Turns may run on other nodes."""
+        self.runs_here = runs_here
+        """True for a thread whose turn runs on this one."""
         self._shared = shared
         """Is told each thread with something new, and whether that is more than growing text."""
         self._subscriptions: dict[str, set[Subscription]] = {}
@@ -300,6 +314,7 @@ async def watch(
     with bus.subscription(thread) as subscription:
         while not subscription.closed:
             opened, ended, full = subscription.start_over(), False, True
+            begun = False
             finished: set[str] = set()
             while full:
                 page = await store.run(event_units.events, thread, after=after, limit=PAGE)
@@ -307,12 +322,14 @@ async def watch(
                 for event in page:
                     after = event.seq
                     ended = isinstance(event, TurnFinished)
+                    begun = not event.resumed if isinstance(event, TurnStarted) else begun
                     if isinstance(event, MessageFinished):
                         finished.add(event.message)
                     yield event
             if after == start and not known:
                 await store.run(threads.thread, thread)  # it is there
             known = True
+            ended = ended or (begun and bus.runs_here(thread))  # its texts come by this bus
             opened = opened or await _stored_texts(store, subscription, ended=ended)
             unseen = [each for each in opened if told.get(each.message) != each.text]
             for delta in [each for each in unseen if each.message not in finished]:

@@ -3,10 +3,11 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
+from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta, TurnStarted
 from gateway.sessions.event_bus import LONGEST_QUEUE, LocalBus, Subscription, watch
 from gateway.store.protocols import SessionReader
 from tests.fakes.tested_store import NamedOperations
@@ -17,6 +18,8 @@ class Shelf(NamedOperations):
 
     def __init__(self) -> None:
         self.stored: list[SessionEvent] = []
+        self.asked = 0
+        """Times that texts of open messages were asked for."""
 
     def add(self, event: SessionEvent) -> SessionEvent:
         self.stored.append(replace(event, seq=len(self.stored) + 1))
@@ -24,6 +27,10 @@ class Shelf(NamedOperations):
 
     async def thread(self, thread):
         return None
+
+    async def open_messages(self, thread):
+        self.asked += 1
+        return ()
 
     async def events(self, thread, *, after=0, limit=500):
         return self.stored[after : after + limit]
@@ -122,6 +129,19 @@ def test_text_that_waits_for_its_reader_is_joined(chunks):
         return await subscription.take()
 
     assert asyncio.run(run()) == [delta("".join(chunks))]
+
+
+@pytest.mark.parametrize(
+    ("resumed", "here", "asks"),
+    [(False, True, False), (True, True, True), (False, False, True), (None, True, True)],
+)
+async def test_stored_texts_are_asked_for_unless_the_turn_began_here(resumed, here, asks):
+    shelf, bus = Shelf(), LocalBus(elsewhere=True, runs_here=lambda thread: here)
+    if resumed is not None:
+        shelf.add(TurnStarted(thread="t", turn="u", resumed=resumed))
+    shelf.add(notice())
+    await collected(shelf, bus, [])
+    assert bool(shelf.asked) == asks
 
 
 async def test_who_comes_after_the_end_is_let_go_at_once():
