@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,11 @@ _OURS = (
     "gateway.factory.conversable",
 )
 """Beginnings of the modules whose objects may hold parts."""
+_LOCAL = (
+    ("teams.code_executors.jupyter", "JupyterCodeExecutor"),
+    ("teams.code_executors.local", "LocalCommandLineCodeExecutor"),
+)
+"""Executors that run code on this machine."""
 _MESSAGES = ("teams._base.", "teams._messages.")
 """Beginnings of the modules of ours whose objects hold messages and texts at most."""
 
@@ -133,10 +139,8 @@ def holdings_of(team: object) -> Holdings:
 
 def local_executors(team: Team) -> list[str]:
     """Classes of a team's executors that run code on this machine."""
-    from teams.code_executors.jupyter import JupyterCodeExecutor  # few need them
-    from teams.code_executors.local import LocalCommandLineCodeExecutor
-
-    local = (JupyterCodeExecutor, LocalCommandLineCodeExecutor)
+    known = [(sys.modules.get(module), name) for module, name in _LOCAL]
+    local = tuple(getattr(module, name) for module, name in known if module)  # else nobody made one
     found = (part for part in own_parts(team) if isinstance(part, local))
     return list(dict.fromkeys(type(part).__name__ for part in found))
 

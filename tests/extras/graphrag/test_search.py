@@ -22,6 +22,7 @@ from graphrag_llm.embedding import create_embedding
 
 from teams.agents import AssistantAgent
 from teams.core import CancellationToken
+from teams.kinds import KindsOf
 from teams.messages import ToolCallExecutionEvent
 from teams.tools.graphrag import (
     GlobalContextConfig,
@@ -39,6 +40,7 @@ from tests.fakes.scripted_model import ScriptedModel, calls
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # GraphRAG and LiteLLM give many
 
+ANY: Any = None
 POINTS = json.dumps({"points": [{"description": "They are friends.", "score": 80}]})
 
 
@@ -140,6 +142,12 @@ async def test_the_settings_of_a_project_folder(
     assert (await ask(LocalSearchTool.from_settings(root))).answer == "Beppo."
     assert (await ask(GlobalSearchTool.from_settings(root))).answer == "Momo."
     assert os.getcwd() == before
+    for search, kind in (("global", GlobalSearchTool), ("local", LocalSearchTool)):
+        table = KindsOf("tool").table(graphrag=search, folder=str(root))
+        assert [*table.mistakes(ANY)] == []
+        made = await table.build(ANY)
+        assert type(made) is kind
+        assert made.name == table.shown(ANY).name
     other = root / "other.yaml"
     other.write_text("completion_models: {}\n")
     with pytest.raises(ValueError, match="have no model default_completion_model"):

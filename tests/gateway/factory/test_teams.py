@@ -9,7 +9,7 @@ import pytest
 
 from gateway.app.load import load_config
 from gateway.conversation import LOCAL_OPERATOR
-from gateway.factory.ownership import holdings_of, model_clients, own_parts
+from gateway.factory.ownership import holdings_of, local_executors, model_clients, own_parts
 from gateway.factory.teams import TeamBuildError, TeamFactory
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -916,3 +916,12 @@ async def test_the_client_that_a_component_makes_is_closed_with_its_team(
     )
     assert agent.close in holdings_of(RoundRobinGroupChat([agent])).closes
     await agent.close()
+
+
+@pytest.mark.parametrize("kind", ["local", "jupyter"])
+def test_no_executor_is_imported_to_look_for_one(monkeypatch: pytest.MonkeyPatch, kind: str):
+    module = f"teams.code_executors.{kind}"
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    agent = AssistantAgent("a", ReplayChatCompletionClient(["a"]))
+    assert local_executors(RoundRobinGroupChat([agent], max_turns=1)) == []
+    assert module not in sys.modules
