@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from gateway.render.arguments import Argument, folder_text, read_call
+from gateway.render.sanitize import sanitize
 from gateway.values import ArgumentDiff, Folders, value
 
 RequestKind: TypeAlias = Literal["text", "choice", "approval"]
@@ -160,15 +161,16 @@ def _ending(told: object) -> object:
 class MessageFinished(_Event):
     """An agent's message is complete.
 
-    `text` is the whole of it and wins over the deltas. One that is "broken" broke off there, with
-    its turn: only another attempt at that turn may finish it again. One that is "cut" reached the
-    limit of tokens.
+    `text` is what people see of it and wins over the deltas; `hidden` is the rest, a word for the
+    team. One that is "broken" broke off there, with its turn: only another attempt at that turn may
+    finish it again. One that is "cut" reached the limit of tokens.
     """
 
     kind: Literal["message_finished"] = "message_finished"
     agent: str
     message: str
     text: str
+    hidden: str = ""
     ending: Annotated[
         Ending,
         BeforeValidator(_ending),
@@ -504,6 +506,20 @@ SessionEvent: TypeAlias = (
     | TurnFinished
     | ThreadRenamed
 )
+
+
+def shows_work(event: SessionEvent) -> bool:
+    """True for what a team said, did, asked or made."""
+    match event:
+        case MessageFinished(text=text):
+            return bool(sanitize(text).strip())
+        case ToolStarted(asks=asks):
+            return not asks
+        case WorkHandedOff() | InputRequested() | FileMade():
+            return True
+        case _:
+            return False
+
 
 _ANY: TypeAdapter[SessionEvent] = TypeAdapter(
     Annotated[SessionEvent, Field(discriminator="kind")], config=ConfigDict(defer_build=True)

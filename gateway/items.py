@@ -62,7 +62,7 @@ class AgentItem(_Item):
     """An agent's message; it grows while `open`. `ending`: as in MessageFinished.
 
     `thought`: what it says so far is a thought, which gives way to the text. `anew`: its newest
-    piece was all of it.
+    piece was all of it. `hidden` is the end of the text that only exports have.
     """
 
     agent: Agent
@@ -70,6 +70,7 @@ class AgentItem(_Item):
     model: str = ""
     open: bool = False
     ending: Ending = ""
+    hidden: str = ""
     thought: bool = False
     anew: bool = False
 

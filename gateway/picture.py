@@ -318,12 +318,17 @@ class Picture:
         state = self._add_agent(event.agent)
         agent = state.agent
         match event:
-            case MessageFinished(message=message, text=text, ending=ending):
+            case MessageFinished(message=message, text=text, ending=ending, hidden=hidden):
                 self._open.pop(message, None)
                 self._final.add(message)
                 text = sanitize(text)
                 item = AgentItem(
-                    key=message, agent=agent, text=text, model=state.model, ending=ending
+                    key=message,
+                    agent=agent,
+                    text=text,
+                    model=state.model,
+                    ending=ending,
+                    hidden=hidden,
                 )
                 self._seal(item)
             case Thought(text=text):

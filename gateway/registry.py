@@ -23,12 +23,14 @@ class Holdings:
     """Resources of a team.
 
     `closes` release them; one that `acts` may do more than ask models. `memories` are the texts
-    that its memories begin with: they are the operator's own.
+    that its memories begin with: they are the operator's own. `signs_off` are the agents that end
+    the team's work with a word that people are not shown.
     """
 
     closes: tuple[Closer, ...] = ()
     acts: bool = False
     memories: frozenset[str] = frozenset()
+    signs_off: frozenset[str] = frozenset()
 
 
 @value

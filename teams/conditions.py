@@ -117,6 +117,11 @@ class TextMentionTermination(_Condition, Component[BaseModel]):
         self._text = text
         self._sources = sources
 
+    @property
+    def text(self) -> str:
+        """The text that ends the conversation."""
+        return self._text
+
     async def _reason(self, messages: Delta) -> str | None:
         for message in messages:
             heard = self._sources is None or message.source in self._sources

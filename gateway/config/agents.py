@@ -60,7 +60,11 @@ class AssistantConfig(DescribedAgent):
     """Name of its model in [models]; default_model if not given."""
 
     system_message: Annotated[str | None, EmptyIsNone()] = None
-    """Instructions for the model; an empty text sends no system message."""
+    """Instructions for the model; an empty text sends no system message.
+
+    If not given, some for chats; where the team's termination names TERMINATE, AutoGen's own, which
+    ask for that word.
+    """
 
     tools: _Given[list[Annotated[AnyToolConfig, shorthand("path")]]] = Field(default_factory=list)
     """Tools of the agent: functions, "package.module:function", or tables."""

@@ -23,6 +23,13 @@ from teams.kinds import own_part
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools import StaticStreamWorkbench
 
+FOR_CHATS = (
+    "You are a helpful assistant in a chat with people. Use your tools where they help. "
+    "Answer in the language of the question, as briefly as it allows. "
+    "If you can't do what you are asked, or don't know, say so."
+)
+"""System message of assistants that have none of their own."""
+
 
 class AgentFactory(PartFactory):
     """Maker of one team's agents; only their model clients are shared.
@@ -50,6 +57,8 @@ class AgentFactory(PartFactory):
         self._agents = agents
         self._team = team
         self._memory = memory
+        self.waits = False
+        """The team waits for the word of AutoGen's system message."""
 
     @override
     async def agent(self, name: str) -> BaseChatAgent:
@@ -78,6 +87,9 @@ class AgentFactory(PartFactory):
         benches = bool(workbenches or servers)
         if benches and tools:  # an agent takes one or the other, so the tools get a bench, too
             workbenches.insert(0, StaticStreamWorkbench(tools))
+        arguments = await config.arguments(self)
+        if not self.waits:
+            arguments.setdefault("system_message", FOR_CHATS)
         return AssistantAgent(
             name,
             tools=None if benches else tools or None,
@@ -85,7 +97,7 @@ class AgentFactory(PartFactory):
             model_context=await self.context(config.model_context, tools),
             memory=memories or None,
             output_content_type=content_type,
-            **await config.arguments(self),
+            **arguments,
         )
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, compress
 from operator import methodcaller
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from gateway.access.tool_policy import argument_names
+from gateway.content.sign_off import WORD
 from gateway.factory.store_memory import ScopedMemory
 from gateway.registry import Closer, Holdings
 from teams.base import ChatAgent, Team, TerminationCondition
@@ -67,6 +68,13 @@ class _Role:
 
     acts: bool
     closed_by: str
+
+
+class _Agent(Protocol):
+    """An agent, be it of a chat of two."""
+
+    @property
+    def name(self) -> str: ...
 
 
 class OwnedParts:
@@ -125,8 +133,16 @@ def holdings_of(team: object) -> Holdings:
     """Executors, workbenches, tools, memories and own agents, at any depth."""
     closes: list[Closer] = []
     memories: set[str] = set()
-    acts = False
+    agents, told = set[str](), set[str]()
+    acts = everybody = False
     for part in all_parts(team):
+        if isinstance(part, TerminationCondition):
+            everybody = everybody or WORD in str(getattr(part, "text", ""))
+        elif isinstance(part, ChatAgent) or hasattr(type(part), "system_message"):
+            agent = cast("_Agent", part)
+            agents.add(agent.name)
+            if WORD in str(getattr(agent, "system_message", "")):
+                told.add(agent.name)
         if (role := _role(type(part))) is None:
             continue
         acts = acts or role.acts
@@ -134,7 +150,8 @@ def holdings_of(team: object) -> Holdings:
             closes.append(getattr(part, role.closed_by))
         if isinstance(part, ListMemory):
             memories.update(str(each.content) for each in part.content)
-    return Holdings(tuple(closes), acts, frozenset(memories))
+    signs_off = frozenset(agents if everybody else told)
+    return Holdings(tuple(closes), acts, frozenset(memories), signs_off)
 
 
 def local_executors(team: Team) -> list[str]:

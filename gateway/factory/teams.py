@@ -33,6 +33,7 @@ from gateway.config.teams import (
     GroupTeam,
     TeamConfig,
 )
+from gateway.content.sign_off import WORD
 from gateway.conversation import Author
 from gateway.demo.team import DEMO_AGENTS, build_demo_team, demo_rule
 from gateway.errors import NOT_YOURS, GatewayError, TeamUnusable
@@ -268,6 +269,9 @@ class TeamFactory:
                 assert_never(config)
 
     async def _group(self, name: str, config: AnyGroup, given: _ThreadParts) -> Team:
+        if WORD in (config.ending or ""):
+            given = replace(given, waits=True)
+
         async def inner(team: str) -> Team:
             return await self._build(team, self._config.teams[team], given)
 
@@ -285,6 +289,7 @@ class TeamFactory:
             team=inner,
             memory=memory,
         )
+        agents.waits = given.waits
         participants = [
             await (agents.agent(member) if member in config.agents else inner(member))
             for member in config.members
@@ -418,13 +423,14 @@ class _ThreadParts:
     """Folders and models of a thread for its team.
 
     `code` is the folder for its code, None for a temporary one. `chosen`: all agents have one
-    model.
+    model. `waits`: the team, or one around it, waits for the word of AutoGen's system message.
     """
 
     folder: Path
     code: Path | None
     models: ModelClients
     chosen: bool
+    waits: bool = False
 
 
 def _description(config: TeamConfig) -> str:

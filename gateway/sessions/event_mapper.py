@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+from gateway.content.sign_off import SignOff, split_sign_off
 from gateway.content.task import USER
 from gateway.events import (
     Ending,
@@ -57,25 +58,38 @@ class _OpenMessage:
     thinks = ""
 
     def __init__(
-        self, message: str, source: str | None, text: str, *, interrupted: bool = False
+        self,
+        message: str,
+        source: str | None,
+        text: str = "",
+        *,
+        interrupted: bool = False,
+        signs_off: bool = False,
     ) -> None:
         self.message = message
         self.source = source
         self.interrupted = interrupted
         self.parts = [text]
         self.length = len(text)
+        self.sign_off = SignOff() if signs_off else None
 
     def grow(self, text: str) -> str:
         """Add to the message; what people are shown of it."""
+        if self.sign_off is not None:
+            text = self.sign_off.take(text)
         shown = text[: max(0, LONGEST - self.length)]
         self.parts.append(shown)
         self.length += len(shown)
         return shown
 
     @property
-    def text(self) -> str:
+    def shown(self) -> str:
         self.parts = ["".join(self.parts)]
         return self.parts[0]
+
+    @property
+    def text(self) -> str:
+        return self.shown if self.sign_off is None else self.shown + self.sign_off.held
 
 
 class EventMapper:
@@ -103,6 +117,8 @@ class EventMapper:
         self._speaking: set[str] = set()
         self.said: dict[str, str] = {}
         """Turns by the ids of what was said in them: an id belongs to one."""
+        self.signs_off: Collection[str] = ()
+        """Agents that end the team's work with a word that people are not shown."""
         self._others: dict[str, str] = {}
         """Ids in place of those that belong to another turn."""
         self._finished: dict[str, str] = {}
@@ -132,9 +148,9 @@ class EventMapper:
     def open_messages(self) -> tuple[OpenMessage, ...]:
         """Unfinished messages so far."""
         return tuple(
-            OpenMessage(message=growing.message, turn=self._turn, agent=agent, text=growing.text)
+            OpenMessage(message=growing.message, turn=self._turn, agent=agent, text=growing.shown)
             for agent, growing in self._growing.items()
-            if growing.text and not growing.thinks
+            if growing.shown and not growing.thinks
         )
 
     def close(self, *, done: bool, broken: bool = False) -> list[SessionEvent]:
@@ -177,15 +193,15 @@ class EventMapper:
         if growing is not None and growing.source == source:
             shown = growing.grow(chunk.content)
             return [self._delta(agent, growing.message, shown)] if shown else []
-        events, first = self._starts(agent), chunk.content[:LONGEST]
-        if growing is not None and growing.source is None:
-            self._growing[agent] = _OpenMessage(growing.message, source, first)
-            return [*events, self._delta(agent, growing.message, first, replace=True)]
-        if growing is not None:
+        events, again = self._starts(agent), growing is not None and growing.source is None
+        if growing is not None and not again:
             events.append(self._finish(agent, growing.text))
-        message = self._own(source)
-        self._growing[agent] = _OpenMessage(message, source, first)
-        return [*events, self._delta(agent, message, first)]
+        message = growing.message if growing is not None and again else self._own(source)
+        begun = _OpenMessage(message, source, signs_off=agent in self.signs_off)
+        self._growing[agent] = begun
+        first = begun.grow(chunk.content)
+        shows = bool(first) or again
+        return [*events, self._delta(agent, message, first, replace=again)] if shows else events
 
     def _think(self, thought: str, agent: str, source: str) -> list[SessionEvent]:
         """Events of a growing thought: a quotation in the text's place."""
@@ -282,6 +298,7 @@ class EventMapper:
 
     def _finish(self, agent: str, text: str, message: str = "") -> MessageFinished:
         growing = self._growing.pop(agent, None)
+        text, hidden = split_sign_off(text) if agent in self.signs_off else (text, "")
         self._finished[agent] = text or self._finished.get(agent, "")
         return MessageFinished(
             thread=self._thread,
@@ -289,6 +306,7 @@ class EventMapper:
             agent=agent,
             message=growing.message if growing else self._own(message),
             text=bounded(text),
+            hidden=hidden,
         )
 
     def _handed_off(self, handoff: HandoffMessage) -> WorkHandedOff:

@@ -368,7 +368,7 @@ class Lanes:
         successor = TeamChange(self._store, log, build=build, info=lambda: self._info(thread.team))
         live = await successor.team(thread, saved=work.saved)
         live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
-        live.memories, live.model = holds.memories, model
+        live.memories, live.signs_off, live.model = holds.memories, holds.signs_off, model
         live.loaded_at = self._store.loaded_at(thread.id)
         return live
 

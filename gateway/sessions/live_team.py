@@ -88,6 +88,8 @@ class LiveTeam:
         """The model of all its agents; "" where each has its own."""
         self.memories: frozenset[str] = frozenset()
         """Texts that its memories began with."""
+        self.signs_off: frozenset[str] = frozenset()
+        """Agents that end the team's work with a word that people are not shown."""
         self.folder: Path | None = None
         """The thread's own, where it may make them."""
         self.loaded_at = 0
@@ -265,8 +267,9 @@ def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
                 said += [(_author(message), USER, message.text) for message in event.messages]
             case MessageJoined(message=message):
                 said.append((_author(message), USER, message.text))
-            case MessageFinished() if event.text:
-                said.append((None, event.agent, _marked(event.text, event.ending)))
+            case MessageFinished() if event.text or event.hidden:
+                text = _marked(event.text + event.hidden, event.ending)
+                said.append((None, event.agent, text))
             case _:
                 pass
     shared = len({author.id or author.name for author, _, _ in said if author is not None}) > 1

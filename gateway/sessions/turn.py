@@ -20,7 +20,14 @@ from typing import Any
 from gateway.access.tool_policy import MEMORY
 from gateway.base.cancelling import is_being_cancelled
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
-from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
+from gateway.events import (
+    MessageFinished,
+    Notice,
+    SessionEvent,
+    SpeakerStarted,
+    TextDelta,
+    shows_work,
+)
 from gateway.factory.memory import TurnMemory, remembering
 from gateway.registry import TeamInfo
 from gateway.sessions.addressing import call_addressee
@@ -62,6 +69,7 @@ SHOW_OTHERS_EVERY = 1.25
 """The same where other nodes read it: their watchers have it in two seconds, signals or not."""
 
 TRY_AGAIN = "/retry"
+SILENT = "There is no answer: the team ended without a word."
 
 Build = Callable[[], Awaitable[LiveTeam]]
 Proceed = Callable[[ToolCall], Awaitable[ToolResult]]
@@ -184,7 +192,7 @@ class Turn:
             live = await build()
             self._folder = self._results.folder = live.folder
             live.said.update(self._work.said)
-            self._mapper.said = live.said
+            self._mapper.said, self._mapper.signs_off = live.said, live.signs_off
             self._files, self._acts = self._files_of(live), live.acts
             timer = self._timer()
             try:
@@ -392,10 +400,16 @@ class Turn:
         if self._files is not None and acts and end.status != "paused":
             made, files_at = await self._files.look(self._log.thread, self._log.turn)
             self._unwritten += made
+        silent = end.status == "done" and not any(map(shows_work, self._unwritten))
+        if silent and not await self._log.has_shown_work():
+            self._unwritten.append(self._notice(SILENT, TRY_AGAIN))
+            end = TurnEnd(status="failed", reason=SILENT)
+        else:
+            silent = False
         shown = self._mapper.open_messages()
         record = self._record(checkpoint, shown=shown, calls=calls, files_at=files_at, end=end)
         recorded = await self._log.write(record)
-        self.ended = end.status
+        self.ended = "silent" if silent else end.status
         return recorded.again
 
     def _record(

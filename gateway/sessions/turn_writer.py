@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gateway.budgets.ledger import Meter
 from gateway.errors import LeaseLost, NodeCutOff
-from gateway.events import InputResolved, Notice, SessionEvent
+from gateway.events import InputResolved, Notice, SessionEvent, shows_work
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Request
@@ -53,6 +53,8 @@ class TurnWriter:
         self.lease = lease
         self.meter = meter
         """Counts what the turn uses."""
+        self.showed_work = False
+        """People see something of what the team does in this attempt."""
         self._put_off: TurnUpdate | None = None
         self._due: asyncio.Handle | None = None
         self._writing: asyncio.Task[StoredUpdate] | None = None
@@ -94,8 +96,12 @@ class TurnWriter:
         await self._settle()
         if (before := self._pop_put_off()) is not None:
             record = before.followed_by(record)
+        self._look_for_work(record)
         self._put_off = record
         self._due = asyncio.get_running_loop().call_soon(self._write_put_off)
+
+    def _look_for_work(self, record: TurnUpdate) -> None:
+        self.showed_work = self.showed_work or any(map(shows_work, record.events))
 
     def _pop_put_off(self) -> TurnUpdate | None:
         record, self._put_off = self._put_off, None
@@ -133,6 +139,7 @@ class TurnWriter:
         if uses or told:
             notices = (Notice(thread=self.thread, turn=self.turn, text=text) for text in told)
             record = replace(record, uses=tuple(uses), events=(*record.events, *notices))
+        self._look_for_work(record)
         try:
             recorded = await self._store.record(self.lease, record)
         except Exception:  # one who is cancelled here has written all the same
@@ -147,6 +154,13 @@ class TurnWriter:
     async def context(self) -> ThreadContext:
         """Origins of what the thread's team has read."""
         return await self._store.run(claims.context, self.thread)
+
+    async def has_shown_work(self) -> bool:
+        """True if people have seen something of this turn's work."""
+        if not self.showed_work:
+            earlier = await self._store.run(event_units.of_turn, self.thread, self.turn)
+            self.showed_work = any(map(shows_work, earlier))
+        return self.showed_work
 
     async def settled(self, request: str) -> Request:
         """The request, once it is answered, expired or closed."""

@@ -176,6 +176,16 @@ def events(
 
 
 @reads
+def of_turn(connection: Connection, thread: str, turn: str) -> list[SessionEvent]:
+    """All events of a turn."""
+    rows = connection.fetch(
+        "SELECT body FROM events WHERE thread = :thread AND turn = :turn ORDER BY seq",
+        {"thread": thread, "turn": turn},
+    )
+    return [load_event(row["body"]) for row in rows]
+
+
+@reads
 def request(connection: Connection, request: str) -> Request:
     """One request. Raises NotFound."""
     found = find_request(connection, request)

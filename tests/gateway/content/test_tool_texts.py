@@ -1,6 +1,6 @@
 """A tool's text: what is another tool, and what is the same."""
 
-from time import monotonic
+from time import process_time
 from typing import Any
 
 import pytest
@@ -63,7 +63,7 @@ def test_a_schema_that_can_not_be_written_out_is_never_the_same():
 
 def test_a_text_of_megabytes_is_cut_before_it_is_written_out():
     many = "\u200b" * 5_000_000
-    began = monotonic()
+    began = process_time()
     met = met_tool("s", many, {"description": many, "parameters": {"properties": {many: {}}}})
     assert (len(met.text), len(met.tool)) == (100_000, 8_000)
-    assert monotonic() - began < 5
+    assert process_time() - began < 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -34,7 +34,11 @@ from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import claims
 from gateway.store.units import events as event_units
 from gateway.store.units.invariants import broken_laws
-from teams.base import Team
+from teams import RoundRobinGroupChat
+from teams.agents import BaseChatAgent
+from teams.base import Response, Team
+from teams.core import CancellationToken
+from teams.messages import BaseChatMessage, TextMessage
 from tests.fakes.new_store import is_on_postgres
 from tests.fakes.shop import Shop
 from tests.fakes.tested_store import ChangedStore, rows_in
@@ -161,6 +165,27 @@ def talking() -> Team:
     return solo("one", "two", "three")
 
 
+class Silent(BaseChatAgent):
+    """It has nothing to say to "go"."""
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        return (TextMessage,)
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        text = "" if messages and messages[-1].to_text() == "go" else "fine"
+        return Response(chat_message=TextMessage(content=text, source=self.name))
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        pass
+
+
+def silent() -> Team:
+    return RoundRobinGroupChat([Silent("solo", "Somebody.")], max_turns=1)
+
+
 def calling() -> Team:
     return solo(calls("send"), "sent", "again", tools=[send])
 
@@ -214,6 +239,7 @@ SCENES: Mapping[str, Scene] = {
     "take": Scene(talking),
     "begin": Scene(talking),
     "record": Scene(calling, one_more),
+    "of_turn": Scene(silent),
     "context": Scene(calling),
     "work_folder": Scene(talking),
     "spent": Scene(talking),
