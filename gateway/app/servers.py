@@ -10,7 +10,7 @@ from gateway.app.places import has_program
 from gateway.base.describe import describe
 from gateway.config.mcp import McpServer
 from gateway.config.root import Config
-from gateway.factory.servers import server_params, servers_by_pin
+from gateway.factory.servers import servers_by_pin
 from gateway.values import value
 from teams.tools import ToolSchema
 from teams.tools.mcp import McpWorkbench
@@ -65,9 +65,7 @@ async def list_servers(config: Config) -> list[ListedServer]:
 
 
 async def _list(pin: str, server: McpServer) -> ListedServer:
-    workbench = McpWorkbench(
-        server_params(server), prompts=server.prompts, resources=server.resources
-    )
+    workbench = McpWorkbench(server.params(), prompts=server.prompts, resources=server.resources)
     try:
         async with asyncio.timeout(PROBE_SECONDS), workbench:
             tools = await workbench.list_tools()

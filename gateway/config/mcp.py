@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, cast
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, SecretStr, Tag, model_validator
+from typing_extensions import override
 
-from teams.kinds import ConfigPath, Secret, Section, setting_error, shorthand
+from teams.kinds import ConfigPath, Item, Maker, Secret, setting_error, shorthand
+
+if TYPE_CHECKING:
+    from teams.tools.mcp import McpServerParams, McpSessionHost
 
 NAME = r"^[A-Za-z0-9_-]+$"
 """Form of a server's name: in the tool policy, a slash and a tool follow it."""
 
 
-class McpServer(Section):
+class McpServer(Item):
     """An MCP server (Model Context Protocol) whose tools agents can call.
 
     It needs Parley's extra `mcp`.
@@ -68,6 +72,43 @@ class McpServer(Section):
     roots: list[ConfigPath] = Field(default_factory=list)
     """Folders that it is told to work on; this gives and takes no rights."""
 
+    @override
+    async def build(self, maker: Maker, *, name: str = "mcp", model: str = "", **_: Any) -> Any:
+        """Its tools as a workbench for an agent with this model."""
+        from teams.tools.mcp import McpWorkbench  # few need it
+
+        given: dict[str, Any] = {"prompts": self.prompts, "resources": self.resources}
+        return McpWorkbench(self.params(), host=self._host(maker, model), name=name, **given)
+
+    def params(self) -> McpServerParams:
+        """The way to reach or start it."""
+        from teams.tools import mcp  # few need it
+
+        if self.command:
+            return mcp.StdioServerParams(
+                command=self.command,
+                args=self.args,
+                env=_revealed(self.env),
+                cwd=self.cwd,
+                read_timeout_seconds=self.timeout,
+            )
+        is_sse = self.transport == "sse"
+        kind = mcp.SseServerParams if is_sse else mcp.StreamableHttpServerParams
+        return kind(url=self.url, headers=_revealed(self.headers), sse_read_timeout=self.timeout)
+
+    def _host(self, maker: Maker, model: str) -> McpSessionHost | None:
+        """Whoever answers its own requests; None for nobody."""
+        from teams.tools import mcp  # few need it
+
+        if not (self.sampling or self.elicitation or self.roots):
+            return None
+        asked = self.sampling if isinstance(self.sampling, str) else model
+        return mcp.McpSessionHost(
+            mcp.ChatCompletionClientSampler(maker.client(asked)) if self.sampling else None,
+            mcp.StaticRootsProvider(self.roots) if self.roots else None,
+            mcp.RunElicitor() if self.elicitation else None,
+        )
+
     @model_validator(mode="after")
     def _check_one_way(self) -> Self:
         if bool(self.command) == bool(self.url):
@@ -84,7 +125,7 @@ class McpConfig(McpServer):
     """Name in the tool policy: "NAME/TOOL" is the rule for a tool of this server."""
 
 
-class McpReference(Section):
+class McpReference(Item):
     """An MCP server of [mcp].
 
     `"NAME"` is short for its `server`.
@@ -92,6 +133,21 @@ class McpReference(Section):
 
     server: str
     """Name of the server in [mcp], which is also its name in the tool policy."""
+
+    @override
+    async def build(self, maker: Maker, **more: Any) -> Any:
+        shared = cast("ServerMaker", maker).servers[self.server]
+        return await shared.build(maker, **more)
+
+
+class ServerMaker(Maker, Protocol):
+    """A maker that has the servers of [mcp]."""
+
+    servers: Mapping[str, McpServer]
+
+
+def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, Any]:
+    return {name: secret.get_secret_value() for name, secret in secrets.items()}
 
 
 def _kind(value: object) -> str:

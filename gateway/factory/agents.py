@@ -9,12 +9,12 @@ from typing_extensions import override
 
 from gateway.base.imports import ImportPathError, Imports
 from gateway.config.agents import AgentConfig, AssistantConfig
+from gateway.config.mcp import McpServer, server_name
 from gateway.config.teams import AnyGroup, GraphEdge, GraphTeam
 from gateway.factory.conditions import build_condition
 from gateway.factory.memory import TeamMemory
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.parts import PartFactory
-from gateway.factory.servers import ServerFactory
 from gateway.factory.store_memory import ScopedMemory
 from teams import DiGraph, DiGraphEdge, DiGraphNode
 from teams.agents import AssistantAgent, BaseChatAgent
@@ -34,7 +34,7 @@ FOR_CHATS = (
 class AgentFactory(PartFactory):
     """Maker of one team's agents; only their model clients are shared.
 
-    `agents` are the tables of the team's agents, `servers` makes their workbenches of MCP servers,
+    `agents` are the tables of the team's agents, `servers` are those of [mcp],
     `team` makes another team by its name, and `memory` the team's memory for an agent.
     """
 
@@ -45,7 +45,7 @@ class AgentFactory(PartFactory):
         parts: PartFactory,
         name: str,
         *,
-        servers: ServerFactory,
+        servers: Mapping[str, McpServer],
         agents: Mapping[str, AgentConfig],
         team: Callable[[str], Awaitable[Team]],
         memory: Callable[[], TeamMemory] | None = None,
@@ -53,7 +53,7 @@ class AgentFactory(PartFactory):
         work_mb, knowledge = parts.work_mb, parts.knowledge_bases
         super().__init__(models, imports, parts.folder, work_mb=work_mb, knowledge=knowledge)
         self.name = name
-        self._servers = servers
+        self.servers = servers
         self._agents = agents
         self._team = team
         self._memory = memory
@@ -76,7 +76,10 @@ class AgentFactory(PartFactory):
         content_type = self.content_type(answer) if answer else None
         tools = [await each.build(self) for each in config.tools]
         workbenches = [own_part(self, path, "teams.tools:Workbench") for path in config.workbench]
-        servers = [self._servers.workbench(each, config.model) for each in config.mcp]
+        named = {server_name(each): each for each in config.mcp}
+        servers = [
+            await each.build(self, name=bench, model=config.model) for bench, each in named.items()
+        ]
         memories = [await each.build(self) for each in config.memory]
         memories += map(self.knowledge, config.knowledge)
         if self._memory is not None:

@@ -48,7 +48,7 @@ from gateway.factory.model_clients import ModelClients
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
 from gateway.factory.parts import PartFactory
 from gateway.factory.preparation import Preparation
-from gateway.factory.servers import ServerFactory, pin_of
+from gateway.factory.servers import pin_of
 from gateway.factory.store_memory import make_part
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from gateway.store.records import MemoPlace
@@ -275,16 +275,15 @@ class TeamFactory:
         async def inner(team: str) -> Team:
             return await self._build(team, self._config.teams[team], given)
 
-        models, parts = given.models, self._parts(given)
-        servers = ServerFactory(models, self._config.mcp)
+        parts = self._parts(given)
         # Another program, for which a portable team is, has no store.
         memory = config.memory and given.code and partial(TeamMemory, name, config.memory)
         agents = AgentFactory(
-            models,
+            given.models,
             self._imports,
             parts,
             name,
-            servers=servers,
+            servers=self._config.mcp,
             agents=config.agents,
             team=inner,
             memory=memory,
