@@ -77,9 +77,11 @@ def _read(group: str, places: tuple[tuple[str, int], ...]) -> Mapping[str, Seque
 
 
 def _plugin(point: EntryPoint) -> Plugin:
-    package = (point.dist and point.dist.metadata["Name"]) or point.value  # a broken one has none
-    version = (point.dist and point.dist.metadata["Version"]) or ""
-    return Plugin(point.name, point.value, package, version, point.group)
+    known = point.dist.metadata if point.dist else None
+    package, version = (  # a broken package has neither
+        known[each] if known is not None and each in known else "" for each in ("Name", "Version")
+    )
+    return Plugin(point.name, point.value, package or point.value, version, point.group)
 
 
 def _changed(place: str) -> int:

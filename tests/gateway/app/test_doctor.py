@@ -124,6 +124,7 @@ def test_extras_are_told_with_those_that_are_missing_and_the_command(tmp_path, m
     assert found.good
 
 
+@pytest.mark.filterwarnings("ignore:Implicit None:DeprecationWarning")
 @pytest.mark.parametrize(
     "files",
     [
