@@ -26,7 +26,7 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.store.decisions import Decision, MessageEdit, MessageWithdrawal
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units import inbox
-from gateway.store.units.claims import context
+from gateway.store.units.heard import context
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.messages import HandoffMessage, ModelClientStreamingChunkEvent

@@ -21,8 +21,8 @@ from gateway.store.turn_records import (
     ThreadContext,
     TurnUpdate,
 )
-from gateway.store.units import claims, joining
 from gateway.store.units import events as event_units
+from gateway.store.units import heard, joining
 
 LOG = logging.getLogger("gateway.events")
 
@@ -153,7 +153,7 @@ class TurnWriter:
 
     async def context(self) -> ThreadContext:
         """Origins of what the thread's team has read."""
-        return await self._store.run(claims.context, self.thread)
+        return await self._store.run(heard.context, self.thread)
 
     async def has_shown_work(self) -> bool:
         """True if people have seen something of this turn's work."""

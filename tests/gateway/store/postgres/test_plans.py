@@ -18,10 +18,10 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.shares import Amounts, ShareQuery
 from gateway.store.units import (
-    claims,
     counts,
     deletion,
     events,
+    heard,
     lanes,
     nodes,
     outbox,
@@ -107,7 +107,7 @@ PAGES = """
      + COALESCE(toast_blks_read + toast_blks_hit, 0))::bigint FROM pg_statio_user_tables
 """
 WORK: dict[str, Work] = {
-    "authors and tools": lambda store: store.run(claims.context, "t1"),
+    "authors and tools": lambda store: store.run(heard.context, "t1"),
     "threads": lambda store: store.run(thread_units.threads, limit=5),
     "threads of a platform": lambda store: store.run(thread_units.threads, platform="x", limit=5),
     "figures": lambda store: store.run(counts.counts),

@@ -229,25 +229,6 @@ async def test_files_of_a_retry_are_not_shown_to_the_team(tmp_path):
         assert not (await begin(store)).untrusted
 
 
-async def test_the_context_names_authors_and_tools_that_brought_something(tmp_path):
-    now = [100.0]
-    store = new_store(tmp_path, clock=lambda: now[0])
-    async with store.own():
-        work = await begun(store, author=BOB)
-        await end(store, work)
-        work = await begun(store, author=ANN)
-        for now[0], each in enumerate(
-            (call("finished"), call("finished", key="l", tool="look"), call("settled", key="s")),
-            start=101,
-        ):
-            await store.record(work.lease, TurnUpdate(calls=(each,)))
-        await store.record(work.lease, TurnUpdate(calls=(call("finished", key="k2"),)))
-        await take(store, "not yet", author=ANN)
-        found = await store.run(claims.context, "t")
-    assert sorted(author.id for author in found.authors) == [ANN.id, BOB.id]
-    assert found.outputs == {"send": 101.0, "look": 102.0}
-
-
 async def test_a_turn_that_waits_for_nobody_has_more_to_do(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
