@@ -49,9 +49,9 @@ from gateway.runtime.shared_nodes import NodeParts, turn_order
 from gateway.runtime.shared_rates import SharedRates
 from gateway.sessions.event_bus import LocalBus
 from gateway.sessions.lanes import Lanes
+from gateway.store.ids import new_id
 from gateway.store.nodes import ANY_PLATFORM, Node
 from gateway.store.protocols import SessionStore, SupportsNodes
-from gateway.store.records import new_id
 from gateway.store.shares import BudgetShare, ShareQuery
 from gateway.store.units import inbox as inbox_units
 from gateway.store.units import shares

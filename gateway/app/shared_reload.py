@@ -21,7 +21,7 @@ from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError, log_incident
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.store.records import new_id
+from gateway.store.ids import new_id
 from gateway.store.reloads import Reload
 
 if TYPE_CHECKING:

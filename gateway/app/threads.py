@@ -20,9 +20,10 @@ from gateway.events import SessionEvent
 from gateway.inbound.policy import usual_rules
 from gateway.render.sanitize import sanitize
 from gateway.store.decisions import AcceptedMessage, NewThread
+from gateway.store.ids import next_id
 from gateway.store.nodes import NodeRow
 from gateway.store.protocols import SessionReader
-from gateway.store.records import AuditRow, OldState, Thread, next_id
+from gateway.store.records import AuditRow, OldState, Thread
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units import audit as audit_units

@@ -51,7 +51,8 @@ from gateway.store.decisions import (
     RepeatedTurn,
     TurnRetry,
 )
-from gateway.store.records import InboxKind, next_id
+from gateway.store.ids import next_id
+from gateway.store.records import InboxKind
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.units import files as file_units
 from gateway.store.units import inbox as inbox_units

@@ -22,7 +22,8 @@ from gateway.events import (
     Usage,
     WorkHandedOff,
 )
-from gateway.store.records import OpenMessage, next_id
+from gateway.store.ids import next_id
+from gateway.store.records import OpenMessage
 from teams.base import Handoff
 from teams.messages import (
     BaseAgentEvent,

@@ -17,7 +17,8 @@ from gateway.registry import ToolRule
 from gateway.sessions.known_tools import JudgedTool
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
-from gateway.store.records import CallRow, MetTool, Request, new_id
+from gateway.store.ids import new_id
+from gateway.store.records import CallRow, MetTool, Request
 from gateway.store.turn_records import TurnUpdate
 from gateway.values import ArgumentDiff, Folders
 from teams.agents import UserProxyAgent

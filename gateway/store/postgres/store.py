@@ -28,6 +28,7 @@ from gateway.errors import (
     StoreUnreachable,
 )
 from gateway.store.connection import Connection, NoConnection, Unit
+from gateway.store.ids import new_id
 from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, file_errors, make_private, try_files
 from gateway.store.nodes import Node
@@ -45,7 +46,7 @@ from gateway.store.postgres.reload_operations import ReloadOperations
 from gateway.store.postgres.running import Running, running
 from gateway.store.postgres.transactions import Work
 from gateway.store.postgres.work_folder import WorkFolders
-from gateway.store.records import PoolFigures, StoreFault, new_id
+from gateway.store.records import PoolFigures, StoreFault
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
 from gateway.store.units.losses import note_restore

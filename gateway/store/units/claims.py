@@ -16,8 +16,9 @@ from gateway.events import (
     load_event,
 )
 from gateway.store.connection import Connection, Row
+from gateway.store.ids import next_id
 from gateway.store.operations import writes
-from gateway.store.records import NOTHING_USED, InboxOutcome, Thread, TurnStatus, next_id
+from gateway.store.records import NOTHING_USED, InboxOutcome, Thread, TurnStatus
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import (
     TOLD_AFTER,

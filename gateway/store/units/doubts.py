@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.events import Notice, SessionEvent, TurnStarted
 from gateway.store.connection import Connection, Row
-from gateway.store.records import next_id
+from gateway.store.ids import next_id
 from gateway.store.rulebook import DoubtWords
 from gateway.store.turn_records import Lease
 from gateway.store.units import outbox

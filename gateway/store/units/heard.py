@@ -1,7 +1,4 @@
-"""Units of work about whose words a team has heard, and by which tools.
-
-A long thread costs no more than a short one.
-"""
+"""Authors whose words a team has heard, and what its tools brought."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
-from gateway.store.records import new_id, next_id
+from gateway.store.ids import new_id, next_id
 from gateway.store.units import deletion
 from gateway.store.units.rows import create_thread
 from tests.fakes.new_store import new_store

@@ -1,4 +1,4 @@
-"""A team's context names whose words it has, and the tools that brought some."""
+"""The context of a team names its authors and tools."""
 
 import pytest
 
