@@ -14,7 +14,7 @@ SPEAKER = Named("speakers")
     [
         (str, []),
         (Annotated[str, SPEAKER, "a text"], [SPEAKER]),
-        (Annotated[str, SPEAKER] | None, [SPEAKER]),
+        (Annotated[str | None, SPEAKER], [SPEAKER]),
         (Annotated[list[Annotated[str, SPEAKER]], Given("x")], [Given("x"), SPEAKER]),
         (dict[str, Annotated[str, ImportPath()]], [ImportPath()]),
     ],
