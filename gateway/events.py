@@ -152,6 +152,10 @@ MARKS: Mapping[Ending, str] = {
 """The mark of a message by its ending, for people and models."""
 
 
+CONTINUE = "/continue"
+"""The command by which an agent goes on with a cut answer."""
+
+
 def _ending(told: object) -> object:
     """An ending, also as earlier versions stored it."""
     return {True: "broken", False: ""}[told] if isinstance(told, bool) else told

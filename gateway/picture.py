@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from gateway.events import (
+    CONTINUE,
     FileMade,
     HumanText,
     InputReminded,
@@ -110,6 +111,8 @@ class Picture:
         self._told = ""
         """The newest notice of the turn."""
         self._failure_told = False
+        self._cut = False
+        """It was offered to go on with an answer of the turn."""
 
     @property
     def keys(self) -> list[str]:
@@ -136,6 +139,16 @@ class Picture:
     def can_retry(self) -> bool:
         """True where /retry would go on with the last turn."""
         return self.turn.outcome in ("failed", "interrupted")
+
+    @property
+    def can_continue(self) -> bool:
+        """True where /continue would go on with a cut answer."""
+        return self._cut and self.turn.outcome == "done"
+
+    @property
+    def can_go_on(self) -> bool:
+        """True where one of the two would."""
+        return self.can_retry or self.can_continue
 
     def apply(self, event: SessionEvent) -> bool:
         """Take an event in. False for one that is known already."""
@@ -245,6 +258,7 @@ class Picture:
             case Notice(level=level, incident=incident, command=command):
                 self._told, failed = event.text, level == "error"
                 self._failure_told = self._failure_told or failed
+                self._cut = self._cut or command == CONTINUE
                 what_to_do = f" ({event.label or 'type'}: {command})" if command else ""
                 text = f"{event.for_operator or event.text}{what_to_do}"
                 item = replace(item, level=level, incident=sanitize(incident), notice=event)
@@ -276,7 +290,7 @@ class Picture:
         self.held, self._told, self._failure_told = "", "", False
         self._final.clear()
         if not event.resumed:
-            self.handed = None
+            self.handed, self._cut = None, False
         self.turn = TurnItem(
             key=f"turn-{event.seq}",
             messages=event.messages,

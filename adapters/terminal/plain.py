@@ -19,6 +19,7 @@ from adapters.terminal.place import list_place, message_title, waits
 from adapters.terminal.text import format_age, indented, thread_title
 from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayClosed, OtherConfig
+from gateway.events import CONTINUE
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -235,13 +236,13 @@ class PlainChat:
     async def _send(
         self, conversation: Conversation, text: str, files: Sequence[SentFile] = ()
     ) -> Receipt:
-        failed = conversation.model
-        tries_again, began = text == RETRY and failed.can_retry, failed.turn.began_at
-        asked = set(failed.requests)
+        model = conversation.model
+        goes_on = {RETRY: model.can_retry, CONTINUE: model.can_continue}.get(text, False)
+        began, asked = model.turn.began_at, set(model.requests)
         receipt = await conversation.send(text, files)
         self._sent, model = True, conversation.model
-        if tries_again and (await conversation.client.thread(receipt.thread)).state == "working":
-            await self._wait_until(lambda: model.turn.began_at != began or not model.can_retry)
+        if goes_on and (await conversation.client.thread(receipt.thread)).state == "working":
+            await self._wait_until(lambda: model.turn.began_at != began or not model.can_go_on)
         waits = receipt.outcome in ("queued", "merged") and not self._interactive
         if waits or receipt.outcome == "turn":
             key = f"human-{receipt.inbox}"  # whoever is asked may have to answer first

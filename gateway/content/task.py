@@ -28,6 +28,9 @@ from teams.models import UserMessage
 USER = "user"
 """The source of a team's messages that people wrote."""
 
+OURS = "parley"
+"""The source of a team's messages that nobody wrote."""
+
 NAME = 40
 """Characters of a name that the team sees."""
 

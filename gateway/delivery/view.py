@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
-from gateway.events import Notice, SessionEvent
+from gateway.events import CONTINUE, Notice, SessionEvent
 from gateway.items import (
     AgentItem,
     HandoffItem,
@@ -179,8 +179,8 @@ class ThreadView:
 
     def _withdraw_offers(self, news: News) -> None:
         """Withdraw buttons for what was done or can no longer be."""
-        over = _command_over(news)
-        for item in [each for each in self._offers if over and each.line.command == over]:
+        over = _commands_over(news)
+        for item in [each for each in self._offers if each.line.command in over]:
             item.outdated = True
             self._offers.remove(item)
             self._add_again(item)
@@ -461,19 +461,19 @@ def card_id(request: str, place: ConversationKey | None) -> str:
     return f"c:{request}" if place is None else f"c:{request}:{place}"
 
 
-def _command_over(item: News) -> str:
-    """The command that the news outdates, if any."""
+def _commands_over(item: News) -> tuple[str, ...]:
+    """The commands that the news outdates."""
     match item:
         case TurnItem(outcome=""):
-            return "/retry"
+            return "/retry", CONTINUE
         case TurnItem():
-            return "/stop"
+            return ("/stop",)
         case HumanItem(again=again):
-            return f"/again {again}"
-        case NoticeItem(notice=notice) if notice:
-            return notice.over
+            return (f"/again {again}",)
+        case NoticeItem(notice=notice) if notice and notice.over:
+            return (notice.over,)
         case _:
-            return ""
+            return ()
 
 
 def _notice_line(event: Notice) -> Line:

@@ -24,6 +24,7 @@ from gateway.store.decisions import (
     QueueRemoval,
     RepeatedTurn,
     ThreadDeletion,
+    TurnContinuation,
     TurnRetry,
     TurnStop,
     UsageReply,
@@ -49,6 +50,7 @@ MODES = {
 }
 """Meaning of each mode for a message during a turn."""
 
+WORKING = "The team is already working."
 NOTHING_SAID = "There are no messages here yet."
 NOT_MUTABLE = "Nobody else writes here: there is nothing to mute."
 MUTE_IN_THREAD = "Use /{name} in the thread that you mean."
@@ -177,10 +179,18 @@ def _status(situation: Situation, _words: str) -> Decision:
 
 def _retry(situation: Situation, _words: str) -> Decision:
     if situation.busy:
-        return CommandReply(reply="The team is already working.")
+        return CommandReply(reply=WORKING)
     if situation.last not in ("failed", "interrupted"):
         return CommandReply(reply="There is nothing to try again.")
     return TurnRetry(reply="Trying again from where it stopped.")
+
+
+def _continue(situation: Situation, _words: str) -> Decision:
+    if situation.busy:
+        return CommandReply(reply=WORKING)
+    if not situation.cut:
+        return CommandReply(reply="There is nothing to continue: the last answer was not cut.")
+    return TurnContinuation(reply=f"{label(situation.cut, LINE)} goes on from there.")
 
 
 def _forget(situation: Situation, _words: str) -> Decision:
@@ -343,6 +353,10 @@ _ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
     (CommandInfo(name="stop", description="stop the team"), _stop),
     (CommandInfo(name="status", description="show what the team is doing"), _status),
     (CommandInfo(name="retry", description="try the failed turn again"), _retry),
+    (
+        CommandInfo(name="continue", description="go on with an answer cut at the token limit"),
+        _continue,
+    ),
     (
         CommandInfo(name="forget", description="delete this thread with its messages and files"),
         _forget,

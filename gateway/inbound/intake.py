@@ -39,6 +39,7 @@ from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.sessions.tracing import TRACES
 from gateway.store.decisions import (
     AcceptedMessage,
+    Begins,
     CommandReply,
     FileArrival,
     MemoReply,
@@ -49,7 +50,6 @@ from gateway.store.decisions import (
     QueuePromotion,
     QueueRemoval,
     RepeatedTurn,
-    TurnRetry,
 )
 from gateway.store.ids import next_id
 from gateway.store.records import InboxKind
@@ -273,7 +273,7 @@ class Intake:
             decision = accepted.decision
             begun = decision.enqueue if isinstance(decision, RepeatedTurn) else decision
             person, groups = accepted.person, accepted.groups
-            limits = begun.limits if isinstance(begun, QueueEntry | TurnRetry) else None
+            limits = begun.limits if isinstance(begun, Begins) else None
             if accepted.turn is not None:
                 self._dispatcher.run(lane, person=person, limits=limits, groups=groups)
             elif accepted.deferred:

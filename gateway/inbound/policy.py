@@ -38,6 +38,7 @@ from gateway.store.decisions import (
     QueueRemoval,
     RepeatedTurn,
     ThreadDeletion,
+    TurnContinuation,
     TurnRetry,
     UsageReply,
 )
@@ -330,7 +331,7 @@ class MessageRules:
             case RepeatedTurn():
                 entry = self._entry(situation, verdict)
                 decision = replace(decision, anybody=operator, enqueue=entry)
-            case TurnRetry():
+            case TurnRetry() | TurnContinuation():
                 decision = replace(decision, limits=verdict.limits)
             case _:
                 pass

@@ -21,6 +21,7 @@ from gateway.access.tool_policy import MEMORY
 from gateway.base.cancelling import is_being_cancelled
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import (
+    CONTINUE,
     MessageFinished,
     Notice,
     SessionEvent,
@@ -30,7 +31,7 @@ from gateway.events import (
 )
 from gateway.factory.memory import TurnMemory, remembering
 from gateway.registry import TeamInfo
-from gateway.sessions.addressing import call_addressee
+from gateway.sessions.addressing import CAN_GO_ON, call_addressee, can_call, go_on
 from gateway.sessions.context_marks import ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
@@ -271,6 +272,9 @@ class Turn:
 
     async def _drive(self, live: LiveTeam) -> bool:
         task = await self._task(live)
+        if isinstance(task, Notice):
+            self._unwritten.append(task)
+            return await self._end(None, TurnEnd(status="done"))
         while True:
             stream = live.team.run_stream(
                 task=task, cancellation_token=self._token, output_task_messages=False
@@ -290,13 +294,19 @@ class Turn:
             await self._log.write(self._record(await live.checkpoint()))
             self._steering.mark_heard()
 
-    async def _task(self, live: LiveTeam) -> list[BaseChatMessage] | None:
-        """Task of the run; None if the team has it already."""
+    async def _task(self, live: LiveTeam) -> list[BaseChatMessage] | Notice | None:
+        """Task of the run; None if the team has it already.
+
+        A notice says why there can't be a run.
+        """
         work = self._work
         if not work.delivered or live.anew:
             anew, live.anew = live.anew, False
             if anew:  # the store has forgotten it, too
                 self._handoff_from = self._handoff_written = ""
+            if work.continues is not None:
+                task = await go_on(live, work.continues.agent)
+                return self._notice(task) if isinstance(task, str) else task
             back_to = self._handoff_from if live.hands_off else ""
             if work.broken:
                 await live.break_off(() if anew else work.half)
@@ -325,6 +335,7 @@ class Turn:
                 deltas.append(event)
             else:
                 self._unwritten.append(event)
+                self._offer(live, event)
         if message is not None or isinstance(item, UserInputRequestedEvent):
             if not live.is_at_end:  # after a kill, a question is asked under the same id again
                 await self._log.put_off(self._record(await live.checkpoint()))
@@ -336,6 +347,14 @@ class Turn:
             await self._show_speaker()
         if deltas or (self._unsaid and message is not None):
             await self._show(deltas)
+
+    def _offer(self, live: LiveTeam, event: SessionEvent) -> None:
+        """Offer to go on with an answer that was cut."""
+        cut = isinstance(event, MessageFinished) and event.ending == "cut"
+        if cut and can_call(live, event.agent):
+            notice = self._notice(CAN_GO_ON.format(name=event.agent))
+            again = {"command": CONTINUE, "label": "Continue", "over": CONTINUE}
+            self._unwritten.append(replace(notice, level="info", **again))
 
     async def _show(self, deltas: Sequence[TextDelta]) -> None:
         """Show growing text, keep it now and then, time the first."""

@@ -235,6 +235,17 @@ class TurnRetry:
 
 
 @value
+class TurnContinuation:
+    """The agent whose answer was cut goes on from there, in a new turn.
+
+    `limits` are as in TurnRetry.
+    """
+
+    reply: str
+    limits: PersonLimits | None = None
+
+
+@value
 class ThreadDeletion:
     """Everything of the thread is removed; the conversation goes on in another."""
 
@@ -259,6 +270,9 @@ class MessageRefusal:
     pair: PairingCode | None = None
 
 
+Begins: TypeAlias = QueueEntry | TurnRetry | TurnContinuation
+"""Decisions by which a turn begins, within the `limits` of a person."""
+
 Decision: TypeAlias = (
     QueueEntry
     | RequestAnswer
@@ -269,6 +283,7 @@ Decision: TypeAlias = (
     | TurnStop
     | NewConversation
     | TurnRetry
+    | TurnContinuation
     | ThreadDeletion
     | MessageEdit
     | MessageWithdrawal

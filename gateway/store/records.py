@@ -307,6 +307,8 @@ class Situation:
     """The person's load; only counted for one who has limits."""
     last: TurnStatus | None = None
     """Status of the thread's newest turn; only read for a command."""
+    cut: str = ""
+    """The agent whose answer in that turn was cut, and can go on; only read for a command."""
     others: bool = False
     """Somebody else has written in the thread; only read for a command."""
     queue: tuple[WaitingMessage, ...] = ()

@@ -116,6 +116,8 @@ class ClaimedTurn:
     """Agents and what they had said in that turn, if it was interrupted: no team was told."""
     said: Mapping[str, str] = field(default_factory=dict[str, str])
     """Turns by the ids of the last messages, where the turn before this one did not end well."""
+    continues: MessageFinished | None = None
+    """The cut answer of the turn before, with which this one goes on. It has no message then."""
 
 
 @value

@@ -32,6 +32,7 @@ from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.late_clicks import LateClicks
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
+from gateway.events import CONTINUE
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class ChatScreen(LateClicks[None]):
         ("f8", "copy_code", "Copy the last code block"),
         ("ctrl+end", "follow", "Follow"),
         ("f1", "help", "Help"),
-        ("f5", "retry", "Try again"),
+        ("f5", "retry", "Try again, or continue"),
         ("f9", "mouse", "Mouse"),
     ]
 
@@ -470,10 +471,11 @@ class ChatScreen(LateClicks[None]):
 
     @work(group="send")
     async def action_retry(self) -> None:
-        """Try a failed turn again, from where it stopped."""
-        if self.conversation is not None and self.conversation.model.can_retry:
+        """Try a failed turn again, or go on with a cut answer."""
+        model = self.conversation.model if self.conversation else None
+        if self.conversation is not None and model and model.can_go_on:
             self._view.follow()
-            await self._attempt(self.conversation.send(RETRY))
+            await self._attempt(self.conversation.send(RETRY if model.can_retry else CONTINUE))
         else:
             self.notify("There is nothing to try again.", markup=False)
 

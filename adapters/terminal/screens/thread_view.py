@@ -129,7 +129,7 @@ class ThreadView:
         elif model.can_retry:
             self.status.show_failed()
         else:
-            self.status.show_ready(waits=bool(model.requests))
+            self.status.show_ready(waits=bool(model.requests), cut=model.can_continue)
         return working
 
     @property

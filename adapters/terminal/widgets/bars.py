@@ -191,12 +191,12 @@ class StatusBar(Horizontal):
         """Say why no events come."""
         self._show((trouble, "$error"))
 
-    def show_ready(self, *, waits: bool) -> None:
-        """Say that the team rests, or waits for the person."""
+    def show_ready(self, *, waits: bool, cut: bool = False) -> None:
+        """Say that the team rests, maybe with a `cut` answer, or waits for the person."""
         if waits:
             self._show(("waits for you", "$warning"), ("ctrl+t answer", MUTED))
         else:
-            hints = "F1 help", "ctrl+s threads", "ctrl+j new line"
+            hints = "F5 continue" if cut else "F1 help", "ctrl+s threads", "ctrl+j new line"
             self._show(("ready", ""), *((hint, MUTED) for hint in hints))
 
     def show_failed(self) -> None:

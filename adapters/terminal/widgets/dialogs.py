@@ -28,7 +28,7 @@ KEYS = (
     ("pgup, pgdn", "scroll; end follows again"),
     ("tab", "open a long paste beside the cursor"),
     ("tab, shift+tab", "move between tool cards and code blocks; enter opens a card"),
-    ("F5", "try a failed turn again"),
+    ("F5", "try a failed turn again, continue a cut answer"),
     ("F9", "give the mouse to Parley or to the terminal"),
     ("ctrl+p", "all commands"),
     ("ctrl+c", "clear the draft; twice in an empty draft: quit"),

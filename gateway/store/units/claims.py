@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gateway.conversation import Author, Quote
 from gateway.events import (
+    CONTINUE,
     HoldLimit,
     HumanText,
     MessageFinished,
@@ -31,7 +32,7 @@ from gateway.store.turn_records import (
 )
 from gateway.store.units import files as file_units
 from gateway.store.units import usage
-from gateway.store.units.events import add_events
+from gateway.store.units.events import add_events, cut_answer
 from gateway.store.units.grants import granted_to_all
 from gateway.store.units.heard import last_words
 from gateway.store.units.holds import tell_hold
@@ -115,6 +116,10 @@ _MESSAGES = f"""
      OR t.status = 'stopped' AND (t.reason = :newer OR i.outcome = 'merged'))
      AND {_SINCE}) ORDER BY t.n, i.taken_at, i.place, i.order_key, i.id
 """
+_CONTINUES = """
+    SELECT author, author_name, timezone, author_kind, author_groups, taken_at FROM inbox
+    WHERE turn = :turn AND outcome = 'command' AND text = :text
+"""
 LAST = 200
 """Events in which a turn that did not end well is looked for."""
 _LAST_SAID = """
@@ -139,6 +144,8 @@ class _TurnRow:
     resumed: bool = False
     alone: bool = False
     """Its first message, as it was stored, is all it has: the turn before it, if any, was done."""
+    continues: Row | None = None
+    """The command by which it goes on with a cut answer."""
 
 
 @writes
@@ -206,13 +213,20 @@ def _resume(
     connection: Connection, thread: Thread, stands: _ThreadStatus, boot: str
 ) -> ClaimedTurn:
     assert stands.turn is not None  # it is open
-    turn = _TurnRow(stands.turn, stands.author, resumed=True)
-    of_turn = {"turn": turn.id}
+    of_turn = {"turn": stands.turn}
+    continues = first(connection, _CONTINUES, {**of_turn, "text": CONTINUE})
+    fresh = continues is not None and continues["taken_at"] is None
+    turn = _TurnRow(stands.turn, stands.author, resumed=not fresh, continues=continues)
     update(connection, "turns", turn.id, status="running", ready=False)
     connection.execute(
         "UPDATE requests SET taken = TRUE WHERE turn = :turn AND state <> 'open'", of_turn
     )
-    if stands.status == "paused":  # a /retry begins now
+    if fresh:
+        connection.execute(
+            "UPDATE turns SET started_at = :now WHERE id = :turn",
+            {"now": connection.now, **of_turn},
+        )
+    if stands.status == "paused":  # a /retry or /continue begins now
         connection.execute(
             "UPDATE inbox SET taken_at = :now"
             " WHERE turn = :turn AND outcome = 'command' AND taken_at IS NULL",
@@ -231,7 +245,7 @@ def _resume(
     started = TurnStarted(
         thread=thread.id,
         turn=turn.id,
-        resumed=True,
+        resumed=turn.resumed,
         asker=turn.author,
         asked_at=asked_at,
     )
@@ -340,6 +354,10 @@ def _work(
     if not turn.alone or messages[0].untrusted:
         untrusted = scalar(connection, _UNTRUSTED_AT, of_thread)
     asker, others = _people_of(messages, turn.author)
+    cut: MessageFinished | None = None
+    if turn.continues is not None:
+        asker = author(*turn.continues[:5])
+        cut = cut_answer(connection, thread.id, back=1)
     people = [asker, *others]
     requests = () if turn.alone else connection.fetch(_REQUESTS, of_thread)
     calls = () if turn.alone else connection.fetch(_CALLS, of_thread)
@@ -377,6 +395,7 @@ def _work(
             if each.broken and each.turn == stands.turn and stands.status == "interrupted"
         ),
         said={each.message: each.turn for each in last},
+        continues=cut,
     )
 
 

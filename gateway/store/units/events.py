@@ -31,6 +31,9 @@ TOGETHER = 100
 LATE = 50
 """Events among which an incident is looked for: it is told within few tries."""
 
+LONG = 5_000
+"""Events among which a cut answer is looked for."""
+
 PREVIEW = 160
 """Characters of a thread's last message that lists show."""
 
@@ -93,6 +96,25 @@ def untold(connection: Connection, thread: str, notice: Notice) -> list[Notice]:
     incident = f'"incident":"{notice.incident}"'.encode()
     told = notice.incident and any(incident in bytes(row["body"]) for row in late)
     return [] if told else [notice]
+
+
+def cut_answer(connection: Connection, thread: str, *, back: int) -> MessageFinished | None:
+    """The last answer of the newest turn that was cut at the token limit.
+
+    `back`: of the turn so many before it.
+    """
+    rows = connection.fetch(
+        "SELECT body FROM events WHERE thread = :thread AND seq > :after"
+        " AND kind = 'message_finished' AND turn = (SELECT id FROM turns WHERE thread = :thread"
+        " AND n = (SELECT MAX(n) FROM turns WHERE thread = :thread) - :back) ORDER BY seq DESC",
+        {"thread": thread, "after": _last_seq(connection, thread) - LONG, "back": back},
+    )
+    last: dict[str, MessageFinished] = {}
+    for row in rows:
+        event = load_event(row["body"])
+        if isinstance(event, MessageFinished):
+            last.setdefault(event.message, event)
+    return next((each for each in last.values() if each.ending == "cut"), None)
 
 
 def _last_seq(connection: Connection, thread: str) -> int:

@@ -37,6 +37,7 @@ from gateway.store.decisions import (
     RequestAnswer,
     RequestSupport,
     ThreadDeletion,
+    TurnContinuation,
     TurnRetry,
     TurnStop,
     UsageReply,
@@ -57,6 +58,7 @@ from gateway.store.units import claims, edits, out_of_order, outcomes
 from gateway.store.units.acceptance import NEXT_NUMBER, Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.damage import mend_thread
+from gateway.store.units.events import cut_answer
 from gateway.store.units.grants import grants
 from gateway.store.units.lanes import BEGUN, PERSON_WINDOW, has_room
 from gateway.store.units.losses import LOST_UNTIL
@@ -221,6 +223,7 @@ CARRIED_OUT: Mapping[type[Decision], Callable[[Acceptance, Any], AcceptedMessage
     TurnStop: outcomes.stop,
     NewConversation: outcomes.begin,
     TurnRetry: outcomes.retry,
+    TurnContinuation: outcomes.go_on,
     ThreadDeletion: outcomes.forget,
     MessageEdit: edits.change,
     MessageWithdrawal: edits.cancel,
@@ -307,8 +310,8 @@ def accept(connection: Connection, judged: JudgedMessage, /) -> AcceptedMessage:
 def _limits_of(accepted: AcceptedMessage) -> PersonLimits | None:
     """Limits of whose turn a message asks for."""
     match accepted.decision:
-        case QueueEntry(limits=limits) | TurnRetry(limits=limits):
-            return limits
+        case QueueEntry() | TurnRetry() | TurnContinuation() as begins:
+            return begins.limits
         case RepeatedTurn(enqueue=entry):
             return entry.limits
         case _:
@@ -425,6 +428,7 @@ def _situation(
         if counted
         else NO_LOAD,
         last=met.last,
+        cut=_cut(connection, thread) if thread and met.last == "done" else "",
         others=lists and bool({met.first_author, met.last_author} - {None, person.id}),
         queue=waiting(connection, thread.id) if thread and lists else (),
         grants=allowed,
@@ -432,6 +436,12 @@ def _situation(
             connection, {id for each in allowed for id in (each.person, each.granted_by)}
         ),
     )
+
+
+def _cut(connection: Connection, thread: Thread) -> str:
+    """The agent whose answer in the newest turn was cut, or ""."""
+    cut = cut_answer(connection, thread.id, back=0)
+    return cut.agent if cut else ""
 
 
 def _open_requests(connection: Connection, thread: str) -> tuple[Request, ...]:

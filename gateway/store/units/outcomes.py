@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.conversation import ConversationKey
-from gateway.events import Notice
+from gateway.events import CONTINUE, Notice
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
@@ -16,10 +16,12 @@ from gateway.store.decisions import (
     RequestAnswer,
     RequestSupport,
     ThreadDeletion,
+    TurnContinuation,
     TurnRetry,
     TurnStop,
     UsageReply,
 )
+from gateway.store.records import next_id
 from gateway.store.rulebook import MemosFound, UsageFound
 from gateway.store.units import memos
 from gateway.store.units import requests as asked
@@ -158,6 +160,30 @@ def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
     inbox = acceptance.insert(thread, "command", decision.reply, turn=row["id"])
     count_anew(acceptance.connection, thread, row["id"], inbox)
     return acceptance.accepted(inbox, thread, "command", decision.reply, wake=True)
+
+
+def go_on(acceptance: Acceptance, decision: TurnContinuation) -> AcceptedMessage:
+    """Add a turn without a message, for the agent whose answer was cut."""
+    found, connection = acceptance.met.thread, acceptance.connection
+    assert found is not None  # the judge continues what was cut
+    turn, of_thread = next_id(), {"thread": found.id}
+    connection.execute(  # it is counted among its author's turns once it begins
+        "INSERT INTO turns (id, thread, n, status, author, destination, started_at, model)"
+        " SELECT :turn, :thread, MAX(n) + 1, 'paused', :author, :destination, 0, :model"
+        " FROM turns WHERE thread = :thread",
+        {
+            "turn": turn,
+            "author": acceptance.message.author.id,
+            "destination": str(found.key),
+            "model": found.model,
+            **of_thread,
+        },
+    )
+    connection.execute("UPDATE threads SET state = 'working' WHERE id = :thread", of_thread)
+    acceptance.note("turn.continued", thread=found.id, turn=turn)
+    acceptance.message = replace(acceptance.message, text=CONTINUE)
+    inbox = acceptance.insert(found.id, "command", decision.reply, turn=turn)
+    return acceptance.accepted(inbox, found.id, "command", decision.reply, wake=True)
 
 
 def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
