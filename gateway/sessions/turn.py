@@ -350,11 +350,11 @@ class Turn:
 
     def _offer(self, live: LiveTeam, event: SessionEvent) -> None:
         """Offer to go on with an answer that was cut."""
-        cut = isinstance(event, MessageFinished) and event.ending == "cut"
-        if cut and can_call(live, event.agent):
-            notice = self._notice(CAN_GO_ON.format(name=event.agent))
-            again = {"command": CONTINUE, "label": "Continue", "over": CONTINUE}
-            self._unwritten.append(replace(notice, level="info", **again))
+        if not isinstance(event, MessageFinished) or event.ending != "cut":
+            return
+        if can_call(live, event.agent):
+            notice = self._notice(CAN_GO_ON.format(name=event.agent), CONTINUE, "Continue")
+            self._unwritten.append(replace(notice, level="info", over=CONTINUE))
 
     async def _show(self, deltas: Sequence[TextDelta]) -> None:
         """Show growing text, keep it now and then, time the first."""
@@ -487,7 +487,7 @@ class Turn:
     async def _end_over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
         """Stop where the run stands; a message or /retry continues it."""
         calls, text = self._abandon(stopped=False), str(spent)
-        self._unwritten.append(self._notice(text, TRY_AGAIN))
+        self._unwritten.append(self._notice(text, TRY_AGAIN, "Try again"))
         checkpoint = await self._last_checkpoint(live)
         again = await self._end(checkpoint, TurnEnd(status="failed", reason=text), calls)
         self.ended = "over budget"
@@ -499,14 +499,14 @@ class Turn:
         self._unwritten += [*self._mapper.close(done=False, broken=not stopped), *events]
         return calls
 
-    def _notice(self, text: str, command: str = "") -> Notice:
+    def _notice(self, text: str, command: str = "", label: str = "") -> Notice:
         return Notice(
             thread=self._log.thread,
             turn=self._log.turn,
             text=text,
             level="warning",
             command=command,
-            label="Try again" if command else "",
+            label=label,
         )
 
     async def _end_cut_short(self) -> None:
