@@ -67,7 +67,7 @@ async def call(live: LiveTeam, name: str) -> Call:
 
 
 async def go_on(live: LiveTeam, name: str) -> list[BaseChatMessage] | str:
-    """The task with which this agent goes on, or why that can't be."""
+    """The task with which an agent goes on, or an obstacle."""
     if not can_call(live, name):
         return CANT_GO_ON.format(name=name, chooser=_chooser(live))
     called, text = await call(live, name), GO_ON.format(name=name)

@@ -236,7 +236,7 @@ class TurnRetry:
 
 @value
 class TurnContinuation:
-    """The agent whose answer was cut goes on from there, in a new turn.
+    """A turn in which the agent of a cut answer goes on.
 
     `limits` are as in TurnRetry.
     """

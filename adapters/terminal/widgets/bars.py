@@ -192,7 +192,7 @@ class StatusBar(Horizontal):
         self._show((trouble, "$error"))
 
     def show_ready(self, *, waits: bool, cut: bool = False) -> None:
-        """Say that the team rests, maybe with a `cut` answer, or waits for the person."""
+        """Say that the team rests or waits; `cut`: an answer was."""
         if waits:
             self._show(("waits for you", "$warning"), ("ctrl+t answer", MUTED))
         else:

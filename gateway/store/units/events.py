@@ -99,7 +99,7 @@ def untold(connection: Connection, thread: str, notice: Notice) -> list[Notice]:
 
 
 def cut_answer(connection: Connection, thread: str, *, back: int) -> MessageFinished | None:
-    """The last answer of the newest turn that was cut at the token limit.
+    """The last answer of the newest turn that was cut.
 
     `back`: of the turn so many before it.
     """

@@ -163,7 +163,7 @@ def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
 
 
 def go_on(acceptance: Acceptance, decision: TurnContinuation) -> AcceptedMessage:
-    """Add a turn without a message, for the agent whose answer was cut."""
+    """Add a turn for the agent whose answer was cut."""
     found, connection = acceptance.met.thread, acceptance.connection
     assert found is not None  # the judge continues what was cut
     turn, of_thread = next_id(), {"thread": found.id}
