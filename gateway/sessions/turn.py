@@ -272,9 +272,8 @@ class Turn:
 
     async def _drive(self, live: LiveTeam) -> bool:
         task = await self._task(live)
-        if isinstance(task, Notice):
-            self._unwritten.append(task)
-            return await self._end(None, TurnEnd(status="done"))
+        if isinstance(task, str):
+            return await self._end(None, TurnEnd(status="failed", reason=task))
         while True:
             stream = live.team.run_stream(
                 task=task, cancellation_token=self._token, output_task_messages=False
@@ -294,10 +293,10 @@ class Turn:
             await self._log.write(self._record(await live.checkpoint()))
             self._steering.mark_heard()
 
-    async def _task(self, live: LiveTeam) -> list[BaseChatMessage] | Notice | None:
+    async def _task(self, live: LiveTeam) -> list[BaseChatMessage] | str | None:
         """Task of the run; None if the team has it already.
 
-        A notice says why there can't be a run.
+        A sentence says why there can't be a run.
         """
         work = self._work
         if not work.delivered or live.anew:
@@ -305,8 +304,7 @@ class Turn:
             if anew:  # the store has forgotten it, too
                 self._handoff_from = self._handoff_written = ""
             if work.continues is not None:
-                task = await go_on(live, work.continues.agent)
-                return self._notice(task) if isinstance(task, str) else task
+                return await go_on(live, work.continues.agent)
             back_to = self._handoff_from if live.hands_off else ""
             if work.broken:
                 await live.break_off(() if anew else work.half)
@@ -487,7 +485,7 @@ class Turn:
     async def _end_over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
         """Stop where the run stands; a message or /retry continues it."""
         calls, text = self._abandon(stopped=False), str(spent)
-        self._unwritten.append(self._notice(text, TRY_AGAIN, "Try again"))
+        self._unwritten.append(self._notice(text, TRY_AGAIN))
         checkpoint = await self._last_checkpoint(live)
         again = await self._end(checkpoint, TurnEnd(status="failed", reason=text), calls)
         self.ended = "over budget"
@@ -499,14 +497,14 @@ class Turn:
         self._unwritten += [*self._mapper.close(done=False, broken=not stopped), *events]
         return calls
 
-    def _notice(self, text: str, command: str = "", label: str = "") -> Notice:
+    def _notice(self, text: str, command: str = "", label: str = "Try again") -> Notice:
         return Notice(
             thread=self._log.thread,
             turn=self._log.turn,
             text=text,
             level="warning",
             command=command,
-            label=label,
+            label=label if command else "",
         )
 
     async def _end_cut_short(self) -> None:

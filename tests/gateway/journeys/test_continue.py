@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from gateway.conversation import Author
-from gateway.events import CONTINUE, MessageFinished, Notice, SessionEvent, TurnHeld, TurnStarted
+from gateway.events import (
+    CONTINUE,
+    MessageFinished,
+    Notice,
+    SessionEvent,
+    TurnFinished,
+    TurnHeld,
+    TurnStarted,
+)
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat, SelectorGroupChat, Swarm
@@ -172,9 +180,9 @@ async def test_where_others_decide_who_speaks_it_is_not_offered(tmp_path: Path) 
         first = await turn(gateway, thread, "tell")
         second = await turn(gateway, thread, CONTINUE)
     assert (offers(first), texts(second)) == ([], [])
-    assert [each.text for each in of(Notice, second)] == [
-        "writer can't go on from there: its graph decides who speaks."
-    ]
+    (end,) = of(TurnFinished, second)
+    assert end.outcome == "failed"
+    assert end.reason == "writer can't go on from there: its graph decides who speaks."
 
 
 @pytest.mark.parametrize("shown", [False, True], ids=["before its text", "in its text"])
