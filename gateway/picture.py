@@ -145,11 +145,6 @@ class Picture:
         """True where /continue would go on with a cut answer."""
         return self._cut and self.turn.outcome == "done"
 
-    @property
-    def can_go_on(self) -> bool:
-        """True where one of the two would."""
-        return self.can_retry or self.can_continue
-
     def apply(self, event: SessionEvent) -> bool:
         """Take an event in. False for one that is known already."""
         self.news = []

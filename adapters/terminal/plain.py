@@ -242,7 +242,9 @@ class PlainChat:
         receipt = await conversation.send(text, files)
         self._sent, model = True, conversation.model
         if goes_on and (await conversation.client.thread(receipt.thread)).state == "working":
-            await self._wait_until(lambda: model.turn.began_at != began or not model.can_go_on)
+            await self._wait_until(
+                lambda: model.turn.began_at != began or model.activity == "working"
+            )
         waits = receipt.outcome in ("queued", "merged") and not self._interactive
         if waits or receipt.outcome == "turn":
             key = f"human-{receipt.inbox}"  # whoever is asked may have to answer first

@@ -473,7 +473,7 @@ class ChatScreen(LateClicks[None]):
     async def action_retry(self) -> None:
         """Try a failed turn again, or go on with a cut answer."""
         model = self.conversation.model if self.conversation else None
-        if self.conversation is not None and model and model.can_go_on:
+        if self.conversation is not None and model and (model.can_retry or model.can_continue):
             self._view.follow()
             await self._attempt(self.conversation.send(RETRY if model.can_retry else CONTINUE))
         else:
