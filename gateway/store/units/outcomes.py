@@ -21,7 +21,7 @@ from gateway.store.decisions import (
     TurnStop,
     UsageReply,
 )
-from gateway.store.records import next_id
+from gateway.store.ids import next_id
 from gateway.store.rulebook import MemosFound, UsageFound
 from gateway.store.units import memos
 from gateway.store.units import requests as asked
