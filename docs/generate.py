@@ -41,7 +41,7 @@ from gateway.config.conversable import (
 from gateway.config.descriptions import described_fields
 from gateway.config.knowledge import EmbeddingsConfig, KnowledgeConfig
 from gateway.config.mcp import McpConfig, McpReference, McpServer
-from gateway.config.models import ModelConfig, ModelInfoConfig, RetryConfig
+from gateway.config.models import MODELS
 from gateway.config.policies import HttpPolicy, Policies, ToolCase, ToolPolicies, ToolPolicy
 from gateway.config.root import Config
 from gateway.config.routes import Route, RouteLimits
@@ -71,7 +71,7 @@ from gateway.config.teams import (
 )
 from gateway.config.tracing import TracingConfig
 from teams.agents.kinds import HandoffConfig, SourceFilter
-from teams.kinds import KindsOf, Section
+from teams.kinds import KindsOf, ModelInfoConfig, ModelKind, RetryConfig, Section
 from teams.memory.kinds import ListMemoryKind, MemoryEntry, OwnMemoryKind
 from teams.model_context.kinds import (
     BufferedKind,
@@ -91,7 +91,7 @@ EXECUTORS = KindsOf("executor").members
 
 TABLES: list[tuple[str, list[type[Section]]]] = [
     ("At the top of the file", [Config]),
-    ("`[models.NAME]`", [ModelConfig]),
+    ("`[models.NAME]`", [ModelKind, *MODELS.members.values()]),
     ("`[models.NAME.model_info]`", [ModelInfoConfig]),
     ("`[models.NAME.retry]`", [RetryConfig]),
     ("`[teams.NAME]`, in TOML: all types", [GroupTeam]),
@@ -196,7 +196,7 @@ def reference() -> str:
 def _table(title: str, kinds: list[type[Section]]) -> Iterator[str]:
     yield f"### {title}\n"
     for kind in kinds:
-        yield f"{_text(kind.__doc__)}\n"
+        yield f"{_name(kind)}{_text(kind.__doc__)}\n"
     yield "| key | value | default | |\n|---|---|---|---|"
     rows: dict[str, list[FieldInfo]] = {}
     for kind in kinds:
@@ -210,6 +210,12 @@ def _table(title: str, kinds: list[type[Section]]) -> Iterator[str]:
         value = " or ".join(dict.fromkeys(_value(field.annotation) for field in fields))
         yield f"| `{name}` | {value} | {_default(fields[0])} | {_text(fields[0].description)} |"
     yield ""
+
+
+def _name(kind: type[Section]) -> str:
+    """The provider of a kind of model, before its text."""
+    named = issubclass(kind, ModelKind) and kind.kind.name
+    return f'`"{named}"`: ' if named else ""
 
 
 def _same(inherited: FieldInfo | None, field: FieldInfo) -> bool:

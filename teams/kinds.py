@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         is_others,
         needs_part,
     )
+    from teams._base.kind_model import ModelInfoConfig, ModelKind, RetryConfig
     from teams._base.kind_names import KINDS, Declared, Family
     from teams._base.kinds import (
         Agent,
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
         Use,
         Want,
         argument_of,
+        if_set,
         meanings_of,
         own_part,
         tables_in,
         uses_of,
+        wants_at,
     )
     from teams._base.meanings import (
         Always,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
         PythonOnly,
         Reaches,
         TextOrPath,
+        Variable,
         is_import_path,
         meanings_in,
     )
@@ -98,6 +102,8 @@ __all__ = [
     "Meaning",
     "Method",
     "Model",
+    "ModelInfoConfig",
+    "ModelKind",
     "Named",
     "NetworkRules",
     "OwnPart",
@@ -106,6 +112,7 @@ __all__ = [
     "PluginError",
     "PythonOnly",
     "Reaches",
+    "RetryConfig",
     "Secret",
     "Section",
     "SettingMistake",
@@ -113,10 +120,12 @@ __all__ = [
     "TextOrPath",
     "Tool",
     "Use",
+    "Variable",
     "Want",
     "argument_of",
     "config_folder",
     "family_of",
+    "if_set",
     "is_import_path",
     "is_others",
     "load_plugin",
@@ -135,6 +144,7 @@ __all__ = [
     "tag_by",
     "tag_of",
     "uses_of",
+    "wants_at",
 ]
 
 if not TYPE_CHECKING:
@@ -146,4 +156,5 @@ if not TYPE_CHECKING:
         "teams._base.tables",
         "teams._base.kinds",
         "teams._base.kind_family",
+        "teams._base.kind_model",
     )

@@ -30,7 +30,6 @@ from gateway.base.proxy import (
 )
 from gateway.budgets.price_list import PriceList
 from gateway.client import Client, SentFile
-from gateway.config.models import model_address, resolve
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.content.attachments import MB
@@ -100,9 +99,9 @@ def begin_network(loaded: LoadedConfig) -> list[str]:
 
 def model_addresses(config: Config) -> Iterator[str]:
     """Addresses of the models' servers."""
-    for model in map(resolve, config.models.values()):
-        if model.provider != "demo":
-            yield model_address(model) or ANYWHERE
+    for model in (each.resolved() for each in config.models.values()):
+        if not model.is_local:
+            yield model.address or ANYWHERE
 
 
 def all_addresses(loaded: LoadedConfig) -> Iterator[str]:

@@ -16,13 +16,12 @@ from gateway.app.load import LoadedConfig
 from gateway.base.exit_codes import ExitCode
 from gateway.base.suggest import no_such
 from gateway.budgets.price_list import PriceList, context_size, more_prices
-from gateway.config.models import ModelConfig, resolve
-from gateway.config.providers import key_variable
 from gateway.config.root import Config
 from gateway.errors import NotFound
 from gateway.factory.advice import advise
 from gateway.factory.model_clients import ModelClients
 from gateway.render.sanitize import sanitize
+from teams.kinds import ModelKind
 from teams.models import UserMessage
 
 HEAD = ("", "name", "provider", "model", "key", "context", "price in / out", "fallback")
@@ -84,14 +83,14 @@ def unpriced_models(config: Config) -> Iterator[Finding]:
         return
     prices = PriceList(config)
     for name, model in config.models.items():
-        used = resolve(model)
-        if used.provider != "demo" and used.model and used.model not in prices:
+        used = model.resolved()
+        if not used.is_local and used.model and used.model not in prices:
             text = NO_PRICE.format(model=used.model, more=more_prices())
             yield Finding(kind="price", name=name, good=True, text=text)
 
 
 async def _probe(models: ModelClients, loaded: LoadedConfig, name: str) -> Finding:
-    if resolve(loaded.config.models[name]).provider == "demo":
+    if loaded.config.models[name].resolved().kind.name == "demo":
         text = "the built-in demo model; set OPENAI_API_KEY for a real one"
         return Finding(kind="model", name=name, good=True, text=text)
     started = time.monotonic()
@@ -120,7 +119,7 @@ def _named(loaded: LoadedConfig, names: Sequence[str]) -> list[str]:
 def _row(
     loaded: LoadedConfig, clients: ModelClients, prices: PriceList, name: str
 ) -> tuple[str, ...]:
-    model = resolve(loaded.config.models[name])
+    model = loaded.config.models[name].resolved()
     price = prices.get(model.model)
     context = _context(clients, name, model)
     return (
@@ -140,7 +139,7 @@ def _written(loaded: LoadedConfig, name: str) -> Mapping[str, Any]:
     return tomllib.loads(loaded.text).get("models", {}).get(name, {})
 
 
-def _key_source(model: ModelConfig, written: Mapping[str, Any]) -> str:
+def _key_source(model: ModelKind, written: Mapping[str, Any]) -> str:
     """The variable or file that holds the key, never the key."""
     match written:
         case {"api_key_env": str(variable)}:
@@ -155,21 +154,19 @@ def _key_source(model: ModelConfig, written: Mapping[str, Any]) -> str:
             return _usual_key(model)
 
 
-def _usual_key(model: ModelConfig) -> str:
+def _usual_key(model: ModelKind) -> str:
     """The variable that the client reads, and whether it is there."""
-    variable = key_variable(model.provider, model.model)
-    if os.environ.get(variable):
-        return variable
-    if model.provider == "bedrock":
-        return "AWS"
-    addressed = model.base_url and model.provider in ("openai", "anthropic")
-    is_needed = variable and model.provider != "ollama" and not addressed
-    return f"{variable} is not set" if is_needed else "none"
+    variable = model.key_variable
+    if os.environ.get(variable) or not variable:
+        return variable or "none"
+    if model.is_spoken and model.base_url:
+        return "none"
+    return model.keyless or f"{variable} is not set"
 
 
-def _context(clients: ModelClients, name: str, model: ModelConfig) -> int | None:
+def _context(clients: ModelClients, name: str, model: ModelKind) -> int | None:
     """Size of the model's context, by its client or the catalog."""
-    if model.provider == "demo":
+    if model.is_local:
         return None
     try:
         client = clients.alone(name)

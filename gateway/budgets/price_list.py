@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from gateway.config.budgets import Price
-from gateway.config.models import ModelConfig, model_address, resolve
-from gateway.config.providers import PROVIDERS
 from gateway.config.root import Config
+from teams.kinds import ModelKind
 from teams.prices import ListedModel, has_catalog, listed_model
 
 
@@ -24,7 +23,7 @@ class PriceList(Mapping[str, Price]):
 
     def __init__(self, config: Config) -> None:
         self._own = config.prices
-        self._models = [resolve(model) for model in config.models.values()]
+        self._models = [model.resolved() for model in config.models.values()]
 
     def __getitem__(self, model: str) -> Price:
         return self._own[model] if model in self._own else self._listed[model]
@@ -47,13 +46,13 @@ def more_prices() -> str:
     return "" if has_catalog() else ", or pip install 'parley-gateway[prices]'"
 
 
-def context_size(model: ModelConfig) -> int | None:
+def context_size(model: ModelKind) -> int | None:
     """Size of the model's context by the catalog, or None."""
     found = _look_up(model)
     return None if found is None else found.context
 
 
-def _price(model: ModelConfig) -> Price | None:
+def _price(model: ModelKind) -> Price | None:
     match _look_up(model):
         case ListedModel(read=float() as read, written=float() as written):
             return Price(input=read, output=written)
@@ -61,19 +60,7 @@ def _price(model: ModelConfig) -> Price | None:
             return None
 
 
-def _look_up(model: ModelConfig) -> ListedModel | None:
+def _look_up(model: ModelKind) -> ListedModel | None:
     """The catalog's entry for a model at its provider."""
-    place = _place(model)
+    place = model.listed
     return None if place is None or not model.model else listed_model(model.model, **place)
-
-
-def _place(model: ModelConfig) -> dict[str, str] | None:
-    """The model's provider for the catalog; None where it knows none."""
-    provider = PROVIDERS.get(model.provider)
-    if provider is None:
-        return None
-    if model.provider in ("openai", "anthropic") and (address := model_address(model)):
-        return {"provider_api_url": address}
-    if model.provider == "openai":
-        return {}  # it has Gemini and Claude, too, by their names
-    return {"provider_id": provider.catalog} if provider.catalog else None

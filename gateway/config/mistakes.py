@@ -96,7 +96,7 @@ class Mistake:
     @property
     def means_the_type(self) -> bool:
         """True for a misspelt key that stands for the table's kind."""
-        return self._is_tag or self._meant() == "type"
+        return self._is_tag or self._meant() in ("type", "provider")
 
     def rename(self, remains: Remains) -> bool:
         """Give a misspelt key its right name; False if there is none."""

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from gateway.base.database_url import database_place
 from gateway.config.expressions import ExpressionError, conditions_in, parse, texts_in
-from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
+from gateway.config.models import variables_read
 from gateway.config.toml import KeyPath
 from teams.kinds import KINDS, PLUGINS, is_import_path, packages_of, plugins_in
 
@@ -75,6 +75,8 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
             yield Power("address", f"the platform {platform_of(name, table)}")
         case ("tracing",) if "endpoint" not in table:
             yield Power("address", "the collector of OTEL_EXPORTER_OTLP_ENDPOINT")
+        case ("models", _) if isinstance(provider := table.get("provider"), str):
+            yield from _of_plugins(provider)
         case ("teams" | "mcp", *_):
             if command := _words(table.get("command")):
                 yield Power("command", " ".join([*command, *_words(table.get("args"))]))
@@ -88,13 +90,17 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
             for tool in cast("list[Any]", hosted) if isinstance(hosted, list) else ():
                 kind = cast("dict[str, Any]", tool).get("type") if isinstance(tool, dict) else tool
                 yield Power("address", f"OpenAI's tool {kind}")
-            for key in ("extra_volumes", "container"):
-                if isinstance(inner := table.get(key), dict):
-                    kind = "folder" if key == "extra_volumes" else "code"
-                    for name, each in cast("dict[str, Any]", inner).items():
-                        yield Power(kind, f"{name}: {each}")
+            yield from _of_container(table)
         case _:
             pass
+
+
+def _of_container(table: Mapping[str, Any]) -> Iterator[Power]:
+    kinds: dict[str, Kind] = {"extra_volumes": "folder", "container": "code"}
+    for key, kind in kinds.items():
+        if isinstance(inner := table.get(key), dict):
+            for name, each in cast("dict[str, Any]", inner).items():
+                yield Power(kind, f"{name}: {each}")
 
 
 def _of_plugins(kind: str) -> Iterator[Power]:
@@ -150,11 +156,11 @@ def _variables(path: KeyPath, key: str, text: str) -> Iterator[str]:
     if key.endswith("_env") or (key == "env" and "allow" in path):
         yield text
     if path[0] == "models" and key == "model":
-        for beginning, variable in OF_MODEL_NAMES.items():
-            if text.startswith(beginning):
-                yield variable
-    if path[0] == "models" and key == "provider" and (named := PROVIDERS.get(text)):
-        yield from filter(None, (named.key_variable, named.address_variable))
+        from teams.models.kinds import variables_for  # here for start-up
+
+        yield from variables_for(text)
+    if path[0] == "models" and key == "provider":
+        yield from variables_read(text)
 
 
 def _database(url: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field
 from gateway.config.budgets import Budget, Price
 from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpServer
-from gateway.config.models import ModelConfig
+from gateway.config.models import MODELS, ModelConfig
 from gateway.config.policies import Policies
 from gateway.config.powers import platform_of
 from gateway.config.routes import Route
@@ -25,13 +25,13 @@ from gateway.config.settings import (
 )
 from gateway.config.teams import DemoTeam, TeamConfig
 from gateway.config.tracing import TracingConfig
-from teams.kinds import Section
+from teams.kinds import ModelKind, Section
 
 OPENAI_MODEL = "gpt-4.1-mini"
 
 
-def _built_in_models() -> dict[str, ModelConfig]:
-    return {"auto": ModelConfig(provider="auto", model=OPENAI_MODEL)}
+def _built_in_models() -> dict[str, ModelKind]:
+    return {"auto": MODELS.table(provider="auto", model=OPENAI_MODEL)}
 
 
 def _built_in_teams() -> dict[str, TeamConfig]:

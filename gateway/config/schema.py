@@ -11,14 +11,17 @@ from typing_extensions import override
 
 from gateway.config.descriptions import described_fields
 from gateway.config.routes import listed
-from teams.kinds import KindsOf, Section, shorthand_of
+from teams.kinds import KINDS, KindsOf, ModelKind, Section, shorthand_of
 
-OWN_KIND = {
-    "description": "A kind of your own: an import path.",
-    "type": "object",
-    "properties": {"type": {"type": "string", "pattern": r"^[\w.]+:[\w.]+$"}},
-    "required": ["type"],
-}
+
+def own_kind(key: str) -> dict[str, Any]:
+    """The schema of a table of somebody's own kind."""
+    return {
+        "description": "A kind of your own: an import path.",
+        "type": "object",
+        "properties": {key: {"type": "string", "pattern": r"^[\w.]+:[\w.]+$"}},
+        "required": [key],
+    }
 
 
 def schema_of(table: type[Section], tell: Callable[[str], object]) -> dict[str, Any]:
@@ -69,6 +72,10 @@ class _Tables(GenerateJsonSchema):
                 table, cast("dict[str, dict[str, Any]]", made.get("properties", {}))
             )
             _let_secrets_be_elsewhere(table, made)
+            if issubclass(table, ModelKind) and table.kind.name in KINDS["model"]:
+                made["properties"]["provider"]["const"] = table.kind.name
+                if table.kind.name != table.model_fields["provider"].default:
+                    made.setdefault("required", []).append("provider")
         return made
 
     @override
@@ -93,7 +100,7 @@ class _Tables(GenerateJsonSchema):
             except Exception as error:  # it is somebody else's
                 self.definitions = known  # none that is half made
                 self.tell(f"{kinds.family}.{name}", error)
-        return {"anyOf": [*tables, *([] if kinds.only else [OWN_KIND])]}
+        return {"anyOf": [*tables, *([] if kinds.only else [own_kind(kinds.key)])]}
 
     def _table(self, table: type[Section]) -> JsonSchemaValue:
         name = f"{table.__module__}:{table.__qualname__}"

@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from gateway.base.describe import describe
 from gateway.base.redaction import REDACTION
-from gateway.config.models import ModelConfig, model_address, resolve
-from gateway.config.providers import PROVIDERS, key_variable
 from gateway.errors import SET_ASIDE, TeamUnusable, ToolFailed, causes
 from teams.base import TeamError
+from teams.kinds import ModelKind
 from teams.models import (
     BadAnswer,
     BadCredentials,
@@ -32,7 +31,7 @@ LONGEST = 800
 """Characters of an error that are shown; the log has the rest."""
 
 
-def advise(error: BaseException, models: Mapping[str, ModelConfig]) -> str:
+def advise(error: BaseException, models: Mapping[str, ModelKind]) -> str:
     """The error without secrets, and the setting among `models` to change."""
     told = REDACTION.all(_told(error))
     told = told if len(told) <= LONGEST else f"{told[:LONGEST]}…"
@@ -54,7 +53,7 @@ def _told(error: BaseException) -> str:
     return describe(next(bare, error))
 
 
-def _setting(error: ModelError, models: Mapping[str, ModelConfig]) -> str:
+def _setting(error: ModelError, models: Mapping[str, ModelKind]) -> str:
     """The setting that may be wrong, as a sentence; or ""."""
     name = next(_tables(error, models), "")
     if isinstance(error, ContextOverflow):
@@ -64,20 +63,21 @@ def _setting(error: ModelError, models: Mapping[str, ModelConfig]) -> str:
     return _setting_in(f"[models.{name}]", error, models[name]) if name else ""
 
 
-def _setting_in(table: str, error: ModelError, model: ModelConfig) -> str:
+def _setting_in(table: str, error: ModelError, model: ModelKind) -> str:
     match error:
         case BadCredentials() if model.api_key:
             said = f"Here the key comes from {table}: api_key_env or api_key_file or api_key."
-        case BadCredentials() if os.environ.get(variable := _variable_of_key(model)):
+        case BadCredentials() if os.environ.get(variable := model.resolved().key_variable):
             said = f"Here the key comes from the variable {variable}; {table} can name another."
-        case BadCredentials() if _takes_key(model):
+        case BadCredentials() if model.resolved().argument("api_key"):
             said = f"Or set api_key_env in {table}."
         case UnknownModel():
-            said = _place("model", table, _variable_of_model(model))
+            said = _place("model", table, model.variables("model"))
         case ModelTimeout():
             said = f"The setting is timeout in {table}."
         case ModelUnreachable() | BadAnswer() if not isinstance(error, ModelDisconnected):
-            said = _place("base_url", table, "" if model.base_url else _variable_of_address(model))
+            variables = () if model.base_url else model.resolved().variables("base_url")
+            said = _place("base_url", table, variables)
         case BadRequest():
             said = f"The settings are options and model_info in {table}."
         case _:
@@ -85,39 +85,18 @@ def _setting_in(table: str, error: ModelError, model: ModelConfig) -> str:
     return said
 
 
-def _place(setting: str, table: str, variable: str) -> str:
-    if variable and os.environ.get(variable):
+def _place(setting: str, table: str, variables: Iterable[str]) -> str:
+    if variable := next(filter(os.environ.get, variables), ""):
         return f"The setting is the variable {variable}."
     return f"The setting is {setting} in {table}."
 
 
-def _variable_of_key(model: ModelConfig) -> str:
-    used = resolve(model)
-    return key_variable(used.provider, used.model)
-
-
-def _variable_of_address(model: ModelConfig) -> str:
-    provider = PROVIDERS.get(resolve(model).provider)
-    return provider.address_variable if provider else ""
-
-
-def _takes_key(model: ModelConfig) -> bool:
-    provider = PROVIDERS.get(resolve(model).provider)
-    return provider is None or bool(provider.key)
-
-
-def _variable_of_model(model: ModelConfig) -> str:
-    """The variable that names the model instead, or ""."""
-    usual = ("PARLEY_MODEL", "OPENAI_MODEL") if model.provider == "auto" else ()
-    return next((name for name in usual if os.environ.get(name)), "")
-
-
-def _tables(error: ModelError, models: Mapping[str, ModelConfig]) -> Iterator[str]:
+def _tables(error: ModelError, models: Mapping[str, ModelKind]) -> Iterator[str]:
     """The tables of models that may have made the call."""
     for name, model in models.items():
-        used = resolve(model)
-        if used.provider != "demo" and error.model in ("", used.model):
-            address = model_address(used)
+        used = model.resolved()
+        if not used.is_local and error.model in ("", used.model):
+            address = used.address
             if not (address and error.endpoint) or _is_below(error.endpoint, address):
                 yield name
 

@@ -7,9 +7,8 @@ machine or reads a secret needs an entry in `allow` of the team's table, in full
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -35,10 +34,8 @@ from gateway.config.allowances import (
 )
 from gateway.config.teams import ComponentTeam
 from teams.core import component_class, trust_component_prefix
-from teams.kinds import KINDS, KindsOf, Part
-
-ANTHROPIC_URL = "https://api.anthropic.com"
-OPENAI_URL = "https://api.openai.com/v1"
+from teams.kinds import KINDS, KindsOf, Part, Want, if_set, wants_at
+from teams.models.kinds import wants_openai
 
 Reader: TypeAlias = Callable[[Any], Iterator[Allowance]]
 
@@ -64,22 +61,6 @@ _HARMLESS = {"timeout", "work_dir", "bind_dir", "extra_volumes", "functions_modu
     *("auto_remove", "stop_container", "delete_tmp_files", "work_mb")
 }
 """Settings of a container that give no power, or that are mounts."""
-
-
-_OPENAI = (
-    "openai.resources.chat.chat",
-    "openai.resources.chat.completions.completions",
-    "openai.resources.chat.completions.messages",
-    "httpcore2",  # below openai 3
-)
-_SDKS: Mapping[str, Sequence[str]] = {
-    "OpenAIAgent": (*_OPENAI, "openai.resources.responses.responses"),
-    "OpenAIChatCompletionClient": _OPENAI,
-    "AzureOpenAIChatCompletionClient": _OPENAI,
-    "BaseAnthropicChatCompletionClient": ("anthropic.resources.messages",),
-    "OllamaChatCompletionClient": ("httpx", "httpcore"),
-}
-"""The slow parts of each client's SDK."""
 
 
 class ComponentNotAllowed(ValueError):
@@ -111,8 +92,8 @@ def import_classes(data: Any) -> None:
     """Import the classes in the data, and the SDKs of its models."""
     for node in _components(data):
         kind = _class_of(node)
-        for name in _SDKS.keys() & (_names(kind) if kind else set[str]()):
-            for module in _SDKS[name]:
+        for table in _declared(_names(kind)) if kind else ():
+            for module in table.kind.sdk:
                 with suppress(ImportError):  # whoever makes the client is told of the extra
                     import_module(module)
 
@@ -206,12 +187,21 @@ def _declared(names: Collection[str]) -> Iterator[type[Part]]:
 
 
 def _wanted(table: type[Part], config: Any) -> Iterator[Allowance]:
-    for want in table.wants(config):
+    return _allowances(table.wants(config))
+
+
+def _allowances(wants: Iterable[Want]) -> Iterator[Allowance]:
+    for want in wants:
         match want.what:
             case "command":
                 yield AllowedCommand(command=[want.value])
             case "address":
                 yield AllowedAddress(base_url=origin_of(want.value))
+            case "variable":
+                server = origin_of(want.server)
+                yield AllowedVariable.model_validate({"env": want.value, "for": server})
+            case "hosted":
+                yield AllowedHosted(hosted=want.value)
             case "code":
                 yield AllowedExecutor(executor="local")
             case "folder":
@@ -241,81 +231,15 @@ def _roots(config: Any) -> Iterator[Allowance]:
             yield AllowedMount(mount=url2pathname(path), read_only=True)
 
 
-def _openai(config: Any) -> Iterator[Allowance]:
-    yield from _openai_server(config.address, config.key_variable, given=config.given_key)
-
-
-def _openai_agent(config: Any) -> Iterator[Allowance]:
-    """OpenAI, and the tools that run there."""
-    yield from _openai_server(None)
-    for tool in config.hosted():
-        yield AllowedHosted(hosted=tool)
-
-
-def _azure(config: Any) -> Iterator[Allowance]:
-    variables = _set("OPENAI_CUSTOM_HEADERS")
-    if not config.given_key:
-        key = "AZURE_OPENAI_API_KEY"
-        others = config.given_token or config.azure_ad_token_provider
-        variables += _set(key) if others else [key]
-    if not config.given_token:
-        variables += _set("AZURE_OPENAI_AD_TOKEN")
-    if config.azure_ad_token_provider:
-        variables.append("AZURE_CLIENT_SECRET")  # for the operator's identity, wherever it is from
-    yield from _client(config.azure_endpoint, variables)
-
-
-def _anthropic(config: Any) -> Iterator[Allowance]:
-    address = config.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
-    variables = [] if config.given_key else ["ANTHROPIC_API_KEY"]
-    yield from _client(address, [*variables, *_set("ANTHROPIC_CUSTOM_HEADERS")])
-
-
-def _bedrock(config: Any) -> Iterator[Allowance]:
-    account, setting = config.bedrock_info, os.environ.get
-    region = account.aws_region or setting("AWS_REGION") or setting("AWS_DEFAULT_REGION")
-    own = f"https://bedrock-runtime.{region}.amazonaws.com"
-    variables = _set("ANTHROPIC_CUSTOM_HEADERS")
-    if not account.credentials():
-        variables += ["AWS_ACCESS_KEY_ID", *_set("AWS_BEARER_TOKEN_BEDROCK")]
-    yield from _client(config.base_url or setting("ANTHROPIC_BEDROCK_BASE_URL") or own, variables)
-
-
 def _azure_search(config: Any) -> Iterator[Allowance]:
     """The service, and the provider that makes vectors."""
     # The machine's own identity is a secret, too.
-    variables = {"": ["AZURE_SEARCH_API_KEY"], None: ["AZURE_CLIENT_SECRET"]}
-    yield from _client(config.endpoint, variables.get(config.given_key, []))
+    variables = {"": "AZURE_SEARCH_API_KEY", None: "AZURE_CLIENT_SECRET"}
+    yield from _allowances(wants_at(config.endpoint, variables.get(config.given_key, "")))
     if provider := config.embedding_provider:
         key = "OPENAI_API_KEY" if provider == "openai" else "AZURE_OPENAI_API_KEY"
-        yield from _openai_server(config.openai_endpoint, key, given=config.openai_api_key)
-
-
-def _ollama(config: Any) -> Iterator[Allowance]:
-    own = "authorization" in map(str.lower, config.headers or {})
-    yield from _client(config.address, [] if own else _set("OLLAMA_API_KEY"))
-
-
-def _set(variable: str) -> list[str]:
-    """The variable, if set: the SDK sends it beside the key."""
-    return [variable] if os.environ.get(variable) else []
-
-
-def _openai_server(
-    address: str | None, key: str = "OPENAI_API_KEY", *, given: object = None
-) -> Iterator[Allowance]:
-    """A server of OpenAI's kind, and the variable with its key."""
-    variables = [] if given else [key]
-    address = address or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
-
-
-def _client(address: str, variables: list[str]) -> Iterator[Allowance]:
-    server = origin_of(address)
-    for variable in variables:
-        yield AllowedVariable.model_validate({"env": variable, "for": server})
-    if not variables:
-        yield AllowedAddress(base_url=server)
+        wants = wants_openai(config.openai_endpoint, key, given=config.openai_api_key)
+        yield from _allowances(wants)
 
 
 def _docker(config: BaseModel) -> Iterator[Allowance]:
@@ -345,7 +269,7 @@ def _knowledge(config: Any) -> Iterator[Allowance]:
     for address in config.addresses:
         yield AllowedAddress(base_url=origin_of(address))
     if (endpoint := config.embeddings) is not None:
-        yield from _openai_server(endpoint.base_url, given=endpoint.given_key)
+        yield from _allowances(wants_openai(endpoint.base_url, given=endpoint.given_key))
 
 
 def _chroma(config: Any) -> Iterator[Allowance]:
@@ -360,7 +284,7 @@ def _chroma(config: Any) -> Iterator[Allowance]:
         raise ValueError(f"found {chroma.host!r}, expected the name of Chroma's host alone")
     vectors = chroma.embedding_function_config
     if vectors.function_type == "openai":
-        yield from _openai_server(None, given=vectors.given_key)
+        yield from _allowances(wants_openai(None, given=vectors.given_key))
     else:
         yield AllowedAddress(base_url=_MODELS[vectors.function_type])
 
@@ -382,13 +306,15 @@ def _redis_store(config: Any) -> Iterator[Allowance]:
 
 def _redis(scheme: str, host: str, port: int, *, given: bool) -> Iterator[Allowance]:
     shown = f"[{host}]" if ":" in host else host
-    yield from _client(f"{scheme}://{shown}:{port}", [] if given else _set("REDIS_PASSWORD"))
+    key = "" if given else if_set("REDIS_PASSWORD")
+    yield from _allowances(wants_at(f"{scheme}://{shown}:{port}", key))
 
 
 def _mem0(config: Any) -> Iterator[Allowance]:
     if not config.is_cloud:
         raise ValueError("a component file may not set up a store of Mem0's: do it in a factory.")
-    yield from _client("https://api.mem0.ai", [] if config.given_key else ["MEM0_API_KEY"])
+    key = "" if config.given_key else "MEM0_API_KEY"
+    yield from _allowances(wants_at("https://api.mem0.ai", key))
 
 
 def _folder(path: str) -> Allowance:
@@ -412,13 +338,7 @@ READERS: Mapping[str, Reader] = {
     "StreamableHttpMcpToolAdapter": _server,
     "McpSessionActor": _server,
     "StaticRootsProvider": _roots,
-    "AnthropicChatCompletionClient": _anthropic,
-    "AnthropicBedrockChatCompletionClient": _bedrock,
     "AzureAISearchTool": _azure_search,
-    "OpenAIAgent": _openai_agent,
-    "OpenAIChatCompletionClient": _openai,
-    "AzureOpenAIChatCompletionClient": _azure,
-    "OllamaChatCompletionClient": _ollama,
     "DockerCommandLineCodeExecutor": _docker,
     "DiskCacheStore": _cache,
     "KnowledgeMemory": _knowledge,

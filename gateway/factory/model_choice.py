@@ -15,7 +15,6 @@ from gateway.base.imports import Imports
 from gateway.config.agents import AgentConfig, AssistantConfig
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpConfig, McpReference
-from gateway.config.models import model_address, resolve
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.store_memory import StoreMemoryKind
@@ -72,8 +71,8 @@ class ModelChoices:
 
     def _reader(self, name: str) -> str:
         """A model's name at its provider, and its server's host."""
-        model = resolve(self._config.models[name])
-        host = urlsplit(model_address(model)).hostname or model.provider
+        model = self._config.models[name].resolved()
+        host = urlsplit(model.address).hostname or model.provider
         return f"{self._models.label(name)} ({host})"
 
     def _fixed(self, team: str) -> Iterator[str]:

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.base.describe import describe
 from gateway.base.imports import Imports
-from gateway.config.models import ModelConfig, resolve
-from gateway.config.providers import PROVIDERS, SERVER_MODEL, Provider
 from gateway.config.root import Config
-from gateway.demo.model import DEMO_MODEL, DemoChatCompletionClient
 from gateway.registry import model_label
+from teams.kinds import ModelKind
 from teams.models import ChatCompletionClient, ModelError
 
 LOG = logging.getLogger("gateway")
-
-_OWN_CLASS = Provider(client="", retries=False)
-"""A class of the operator's: it is given what the table says."""
-
-
-@dataclass(frozen=True, slots=True)
-class _AzureKey:
-    """A key as Azure's client takes it, without their SDK."""
-
-    key: str = field(repr=False)
 
 
 class ModelClients:
@@ -58,7 +43,9 @@ class ModelClients:
     def alone(self, name: str) -> ChatCompletionClient:
         """The client of this name, which asks one model once."""
         if name not in self._clients:
-            self._clients[name] = self._make(resolve(self._config.models[name]))
+            own, table = copy(self), self._config.models[name].resolved()
+            own._only = ""
+            self._clients[name] = table.make(self._imports.load_callable, own.client)
         return self._clients[name]
 
     def openai(self, name: str = "") -> tuple[Any, str]:
@@ -98,15 +85,14 @@ class ModelClients:
         Of a `trial`, which asks nothing, no SDK that a first request can import.
         """
         for each, model in self._chained(name or self._default).items():
-            if resolve(model).provider in PROVIDERS:
+            if model.resolved().kind.sdk:
                 client = self.alone(each)
                 if not trial:
                     getattr(client, "sdk_client", None)
 
     def label(self, name: str = "") -> str:
         """The model's name for people: at the provider, or "demo"."""
-        model = resolve(self._config.models[name or self._default])
-        return DEMO_MODEL if model.provider == "demo" else model.model or model.provider
+        return self._config.models[name or self._default].resolved().label
 
     def chain(self, name: str) -> list[str]:
         """The model, and those that answer in its place, in their order."""
@@ -119,7 +105,7 @@ class ModelClients:
             _, client = self._clients.popitem()
             await client.close()
 
-    def _chained(self, name: str) -> dict[str, ModelConfig]:
+    def _chained(self, name: str) -> dict[str, ModelKind]:
         """The model with its fallback, and with theirs, each once."""
         found = {name: self._config.models[name]}
         left = [*found[name].fallback]
@@ -156,49 +142,3 @@ class ModelClients:
         return FallbackChatCompletionClient(
             [self.alone(name)], attempts=retry.attempts, max_wait=retry.max_wait, names=[name]
         )
-
-    def _make(self, model: ModelConfig) -> ChatCompletionClient:
-        if model.provider == "demo":
-            return DemoChatCompletionClient()
-        arguments = _arguments(model)
-        provider = PROVIDERS.get(model.provider)
-        if provider is None:
-            return self._imports.load_callable(model.provider)(**arguments)
-        make = self._imports.load_callable(provider.client)
-        own_server = arguments.get(provider.address) or os.environ.get(provider.address_variable)
-        try:
-            return make(**arguments)
-        except ValueError:
-            if "model_info" in arguments or not own_server:
-                raise
-            # The model's name says nothing: take what such servers can do nowadays.
-            return make(**arguments, model_info=SERVER_MODEL)
-
-
-def _arguments(model: ModelConfig) -> dict[str, Any]:
-    """The client's arguments, without those that are not set."""
-    usual = PROVIDERS.get(model.provider, _OWN_CLASS).usual
-    given = {name: value for name, value in _settings(model) if value is not None}
-    return {**usual, **given, **model.options}
-
-
-def _settings(model: ModelConfig) -> Iterator[tuple[str, Any]]:
-    provider = PROVIDERS.get(model.provider, _OWN_CLASS)
-    key = model.api_key.get_secret_value() if model.api_key else None
-    yield "model", model.model or None
-    yield provider.address, model.base_url
-    yield provider.key or "api_key", _key_argument(provider.key, key)
-    yield "timeout", model.timeout
-    yield "max_retries", 0 if model.retry and provider.retries else model.max_retries
-    yield "model_info", model.model_info and model.model_info.model_dump(exclude_none=True)
-
-
-def _key_argument(name: str, key: str | None) -> Any:
-    """The key in the form in which the argument takes it."""
-    match name:
-        case "credential" if key:
-            return _AzureKey(key)
-        case "headers" if key:
-            return {"Authorization": f"Bearer {key}"}
-        case _:
-            return key

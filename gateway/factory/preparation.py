@@ -10,7 +10,6 @@ from threading import Lock
 from gateway.base.background import giving_way
 from gateway.base.imports import ImportPathError, Imports
 from gateway.config.mcp import McpConfig, McpReference
-from gateway.config.models import resolve
 from gateway.config.nesting import with_inner
 from gateway.config.root import Config
 from gateway.config.teams import ComponentTeam
@@ -79,7 +78,7 @@ class Preparation:
         with suppress(Exception, SystemExit):
             self._models.make_slow(model, trial=trial)
             name = model or self._config.model_name()
-            if not trial and resolve(self._config.models[name]).provider != "demo":
+            if not trial and not self._config.models[name].resolved().is_local:
                 _import(PRICES)
 
 

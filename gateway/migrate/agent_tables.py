@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from gateway.migrate.fields import Fields, Report, class_of, is_component, plain_value
-from gateway.migrate.part_tables import Form, PartTables
+from gateway.migrate.part_tables import Form, PartTables, kind_of
 from gateway.migrate.stubs import SourceTool
 from gateway.migrate.toml_text import plain
 from teams.kinds import (
-    KINDS,
-    OTHERS,
     Family,
     ImportPath,
     KindsOf,
@@ -128,14 +124,10 @@ class AgentTables(ABC):
         """The table of a part; None if no kind makes it."""
         if form is None:
             return None
-        named = {each.makes: name for name, each in KINDS[family].items() if name != "openai"}
-        provider = form["provider"]
-        theirs = (tag for tag, table in _others(family, provider) if _is_made_by(table, provider))
-        name = next(theirs, None) or named.get(class_of(form))
-        table_of = KindsOf(family).members
-        if name is None:
+        name, table_of = kind_of(family, form), KindsOf(family).members
+        if name in (None, "openai"):
             what = "model context" if family == "context" else family
-            self.report.lose(path, f"no {what} like {provider}")
+            self.report.lose(path, f"no {what} like {form['provider']}")
             return None
         fields = Fields(form, path, self.report)
         match family, name:
@@ -218,23 +210,6 @@ class AgentTables(ABC):
         else:
             table.pop("system_message", None)  # nobody reads it
         self.report.todo.append("code is denied unless [policies.tools] has an execute_code")
-
-
-def _others(family: Family, provider: str) -> Iterator[tuple[str, type[Part]]]:
-    """Kinds of others that may make the class; its package's are imported."""
-    package, kinds = provider.partition(".")[0], KindsOf(family)
-    for name, found in kinds.plugins.items():
-        if re.split("[.:]", found[0].path)[0] == package:
-            with suppress(ValueError):  # `parley plugins` tells it
-                kinds.others(name)
-    yield from [(tag, table) for (of, tag), table in OTHERS.items() if of == family]
-
-
-def _is_made_by(table: type[Part], provider: str) -> bool:
-    """True for a class of this name in the kind's package."""
-    module, _, name = table.kind.made_by.partition(":")
-    package = module.partition(".")[0]
-    return provider.startswith(f"{package}.") and provider.endswith(f".{name}")
 
 
 def _per_source(fields: Fields) -> list[Table]:

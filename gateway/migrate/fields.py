@@ -61,6 +61,10 @@ class Fields:
         given = {name: value for name, value in taken.items() if value not in (None, [], {})}
         return {name: plain_value(value) for name, value in given.items()}
 
+    def left(self) -> list[str]:
+        """The fields that nobody took."""
+        return sorted(self._left)
+
     def rest(self, *harmless: str) -> None:
         """Report every field that nobody took."""
         for name in sorted(self._left - {*harmless}):

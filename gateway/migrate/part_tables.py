@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, cast
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from typing import Any, TypeAlias, cast
 
-from gateway.config.providers import PROVIDERS
+from gateway.config.models import MODELS
 from gateway.migrate.fields import (
     Fields,
     Report,
@@ -18,29 +21,15 @@ from gateway.migrate.fields import (
     without_password,
 )
 from gateway.migrate.toml_text import plain
-from teams.kinds import plugins_of
+from teams.kinds import KINDS, OTHERS, Family, KindsOf, ModelKind, Part, plugins_of
 
-Form = Mapping[str, Any]
-Table = dict[str, Any]
+Form: TypeAlias = Mapping[str, Any]
+Table: TypeAlias = dict[str, Any]
 
-_PROVIDERS = {
-    provider.client.rpartition(":")[2]: name
-    for name, provider in PROVIDERS.items()
-    if name != "azure_ai"  # it has no component form
-}
 _REPLAY = "teams.models.replay:ReplayChatCompletionClient"
 _SECRET = (
     *("azure_ad_token", "azure_ad_token_provider", "default_headers", "organization"),
     *("bedrock_info", "headers"),
-)
-_OPTIONS = (
-    *("top_k", "stop_sequences", "metadata", "thinking"),
-    *("repeat_penalty", "mirostat", "mirostat_eta", "mirostat_tau", "num_ctx", "num_predict"),
-    *("num_gpu", "tfs_z", "typical_p", "options", "format", "keep_alive", "follow_redirects"),
-    *("frequency_penalty", "logit_bias", "max_tokens", "max_completion_tokens", "n"),
-    *("presence_penalty", "response_format", "seed", "stop", "temperature", "top_p", "user"),
-    *("stream_options", "parallel_tool_calls", "reasoning_effort", "add_name_prefixes"),
-    *("include_name_in_message", "azure_deployment", "api_version"),
 )
 _ROLES = {"SystemMessage": "system", "UserMessage": "user", "AssistantMessage": "assistant"}
 
@@ -73,41 +62,39 @@ class PartTables:
             self._names[same] = name
         return self._names[same]
 
-    def _model(self, form: Form, path: str) -> dict[str, Any] | None:
+    def _model(self, form: Form, path: str) -> Table | None:
         fields = Fields(form, path, self.report)
-        kind = class_of(form)
-        if kind == "ReplayChatCompletionClient":
+        if class_of(form) == "ReplayChatCompletionClient":
             return self._replay(fields)
-        if (name := _PROVIDERS.get(kind)) is None:
+        if (name := kind_of("model", form)) is None:
             said = f"no model client like {form['provider']}; the default model is used"
             self.report.lose(path, said)
             return None
-        table: dict[str, Any] = {"provider": name}
-        table |= fields.copy("model", "timeout", "max_retries", "model_info")
-        key = PROVIDERS[name].address
-        if address := fields.take(key):
-            table["base_url"] = plain(without_password(address))
-            if table["base_url"] != plain(address):
-                self.report.lose(fields.at(key), "the password in it")
-        for name in _SECRET:
-            if fields.take(name):
+        table: Table = {"provider": name}
+        kind = cast("type[ModelKind]", MODELS.members[name])
+        for setting in kind.model_fields:
+            if (argument := kind.argument(setting)) and setting not in kind.secrets():
+                table.update((setting, value) for value in fields.copy(argument).values())
+        if (address := table.get("base_url")) and (bare := without_password(address)) != address:
+            table["base_url"] = bare
+            self.report.lose(fields.at(kind.argument("base_url") or ""), "the password in it")
+        for secret in _SECRET:
+            if fields.take(secret):
                 said = "it may hold a secret: write it in `options` with ${VARIABLE}"
-                self.report.lose(fields.at(name), said)
+                self.report.lose(fields.at(secret), said)
         fields.take("api_key")
-        if options := fields.copy(*_OPTIONS):
+        if name in KINDS["model"] and (options := fields.copy(*fields.left())):
             table["options"] = options
         fields.rest()
         return table
 
-    def _key(self, name: str, form: Form, table: dict[str, Any]) -> None:
+    def _key(self, name: str, form: Form, table: Table) -> None:
         """Name a variable instead of the key."""
-        provider = PROVIDERS.get(table["provider"])
-        if not (provider and provider.key and form["config"].get("api_key")):
+        kind = cast("type[ModelKind]", MODELS.members.get(table["provider"], ModelKind))
+        if not (kind.kind.name and kind.argument("api_key") and form["config"].get("api_key")):
             return
-        usual, used = (
-            provider.key_variable,
-            {each.get("api_key_env") for each in self.models.values()},
-        )
+        usual = next(kind.variables("api_key"), "")
+        used = {each.get("api_key_env") for each in self.models.values()}
         own = variable(name, "API_KEY")
         env = own if "base_url" in table or usual in used else usual
         table["api_key_env"] = env
@@ -226,6 +213,14 @@ class PartTables:
         return f"{name}({arguments})"
 
 
+def kind_of(family: Family, form: Form) -> str | None:
+    """The name of the kind that makes the component's class."""
+    provider, made = form["provider"], class_of(form)
+    theirs = (tag for tag, table in _others(family, provider) if _is_made_by(table, provider))
+    ours = (name for name, each in KINDS[family].items() if each.makes == made and made)
+    return next(chain(theirs, ours), None)
+
+
 def _literal(value: Any) -> str:
     match value:
         case str():
@@ -235,3 +230,20 @@ def _literal(value: Any) -> str:
             return f"[{', '.join(map(_literal, cast('list[Any]', value)))}]"
         case _:
             return repr(value)
+
+
+def _others(family: Family, provider: str) -> Iterator[tuple[str, type[Part]]]:
+    """Kinds of others that may make the class; its package's are imported."""
+    package, kinds = provider.partition(".")[0], KindsOf(family)
+    for name, found in kinds.plugins.items():
+        if re.split("[.:]", found[0].path)[0] == package:
+            with suppress(ValueError):  # `parley plugins` tells it
+                kinds.others(name)
+    yield from [(tag, table) for (of, tag), table in OTHERS.items() if of == family]
+
+
+def _is_made_by(table: type[Part], provider: str) -> bool:
+    """True for a class of this name in the kind's package."""
+    module, _, name = table.kind.made_by.partition(":")
+    package = module.partition(".")[0]
+    return provider.startswith(f"{package}.") and provider.endswith(f".{name}")

@@ -17,6 +17,7 @@ from gateway.references.lookup import Lookup, check_name
 from teams.kinds import (
     Chatter,
     ImportPath,
+    KindsOf,
     Named,
     Part,
     Reaches,
@@ -103,7 +104,8 @@ class AgentChecker:
             if is_others(table):
                 self._lookup.imports.load_callable(table.kind.made_by)
         except ImportPathError as error:
-            yield Problem(path=(*place, "type"), text=str(error))
+            key = KindsOf(table.kind.family).key
+            yield Problem(path=(*place, key), text=str(error))
 
     def _use(self, name: str, use: Use) -> Iterator[Problem]:
         """Mistakes of one setting that names something."""

@@ -113,7 +113,7 @@ class _Checker:
             return
         prices = PriceList(config)
         for name, model in config.models.items():
-            if model.model and model.provider != "demo" and model.model not in prices:
+            if model.model and not model.is_local and model.model not in prices:
                 wanted = f"expected {model.model} in [prices]{more_prices()}"
                 text = f"found no price, {wanted}: a budget limits the cost"
                 yield Problem(path=("models", name, "model"), text=text)

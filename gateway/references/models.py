@@ -9,13 +9,14 @@ from pydantic import BaseModel, ValidationError
 
 from gateway.base.imports import ImportPathError
 from gateway.base.suggest import did_you_mean
-from gateway.config.models import ModelConfig
+from gateway.config.models import MODELS
 from gateway.config.problems import Problem
-from gateway.config.providers import PROVIDERS
 from gateway.config.toml import KeyPath
+from gateway.references.agents import AgentChecker, Roster
 from gateway.references.lookup import Lookup, check_name
+from teams.kinds import KINDS, ModelKind, Named, is_others, uses_of
 
-NAMES = (*PROVIDERS, "demo", "auto")
+NOBODY = Roster(agents=(), members=(), outside=(), speakers=())
 
 
 class ModelChecker:
@@ -24,47 +25,56 @@ class ModelChecker:
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._models = lookup.config.models
+        self._parts = AgentChecker(lookup, NOBODY)
 
     def check(self) -> Iterator[Problem]:
         """Check every model."""
         for name, model in self._models.items():
             path: KeyPath = ("models", name)
-            named = model.model or self._lookup.written(*path, "model")
-            if model.provider in {"auto", *PROVIDERS} and not named:
-                said = 'is missing: name of the model at the provider, such as "gpt-4o"'
-                yield Problem(path=(*path, "model"), text=said)
-            if ":" in model.provider:
-                yield from self._lookup.function((*path, "provider"), model.provider)
-            else:
-                yield from check_name((*path, "provider"), model.provider, NAMES, "a provider")
-            if model.provider in NAMES:
+            yield from self._parts.part(path, name, model)
+            if not model.kind.name:
+                yield from self._provider((*path, "provider"), model.provider)
+            elif not is_others(model):
                 yield from self._settings(path, model)
-            for at, other in enumerate(model.fallback):
-                yield from self._lookup.model((*path, "fallback", at), other)
         yield from self._circles()
 
-    def _settings(self, path: KeyPath, model: ModelConfig) -> Iterator[Problem]:
+    def _provider(self, path: KeyPath, name: str) -> Iterator[Problem]:
+        """A mistake in what is no kind."""
+        if ":" not in name and name not in MODELS.plugins:
+            yield from check_name(path, name, (*KINDS["model"], *MODELS.plugins), "a provider")
+            return
+        try:
+            if MODELS.others(name, self._lookup.imports.load) is ModelKind:
+                self._lookup.imports.load_callable(name)
+        except ValueError as error:
+            yield Problem(path=path, text=str(error))
+
+    def _settings(self, path: KeyPath, model: ModelKind) -> Iterator[Problem]:
         """Settings that the provider's client does not take, or lacks."""
-        provider = PROVIDERS.get(model.provider, PROVIDERS["openai"])
-        for key, takes in (("api_key", provider.key), ("max_retries", provider.retries)):
-            if getattr(model, key) is not None and not takes:
+        if not (model.is_local or model.model or self._lookup.written(*path, "model")):
+            said = 'is missing: name of the model at the provider, such as "gpt-4o"'
+            yield Problem(path=(*path, "model"), text=said)
+        takes = {"api_key": bool(model.argument("api_key")), "max_retries": model.repeats}
+        for key in (key for key, is_taken in takes.items() if not is_taken):
+            if getattr(model, key) is not None:
                 instead = "; retry does it for any" if key == "max_retries" else ""
                 said = f"the provider {model.provider!r} takes none{instead}"
                 yield Problem(path=(*path, key), text=said)
-        given = {"model": "any", **provider.usual, **model.options}
+        address = model.argument("base_url") or ""
+        given = {"model": "any", **model.usual, **model.options}
         if model.base_url:
-            given[provider.address] = model.base_url
-            if provider.needs_scheme and not model.base_url.startswith(("http://", "https://")):
+            given[address] = model.base_url
+            if not model.usual_address and not model.base_url.startswith(("http://", "https://")):
                 said = "expected an address that begins with http:// or https://"
                 yield Problem(path=(*path, "base_url"), text=said)
-        elif provider.needs_address and provider.address not in given:
-            said = f'is missing: address of the resource, such as "{provider.needs_address}"'
+        elif model.example and address not in given:
+            said = f'is missing: address of the resource, such as "{model.example}"'
             yield Problem(path=(*path, "base_url"), text=said)
-            given[provider.address] = provider.needs_address
-        if provider.key == "credential" and not self._has_key(path):
+            given[address] = model.example
+        if model.needs_key and not self._has_key(path):
             yield Problem(path=(*path, "api_key"), text="is missing: the key of the resource")
         try:
-            client = self._lookup.imports.load_callable(provider.client)
+            client = self._lookup.imports.load_callable(model.kind.made_by)
         except ImportPathError as error:
             yield Problem(path=(*path, "provider"), text=str(error))
             return
@@ -75,7 +85,7 @@ class ModelChecker:
         return any(self._lookup.written(*path, f"api_key{way}") for way in ("", "_env", "_file"))
 
     def _circles(self) -> Iterator[Problem]:
-        """Fallbacks that lead back to their model, each circle once."""
+        """Models that lead back to themselves, each circle once."""
         done: set[str] = set()
         for name in self._models:
             yield from self._visit(name, [], done)
@@ -84,11 +94,13 @@ class ModelChecker:
         if name in done or name not in self._models:
             return
         way = [*before, name]
-        for at, other in enumerate(self._models[name].fallback):
-            if other in way:
+        for use in uses_of(self._models[name], ("models", name)):
+            if use.meaning != Named("models"):
+                continue
+            if (other := use.value) in way:
                 circle = " -> ".join([*way[way.index(other) :], other])
                 said = f"found {circle}, expected a model that does not lead back"
-                yield Problem(path=("models", name, "fallback", at), text=said)
+                yield Problem(path=use.place, text=said)
             else:
                 yield from self._visit(other, way, done)
         done.add(name)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo
 from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
 from typing_extensions import override
 
+from teams._base.kind_model import ModelKind
 from teams._base.kind_names import KINDS, Family
 from teams._base.kinds import Agent, Kind, Load, Part, Tool, meanings_of
 from teams._base.meanings import Named
@@ -23,7 +24,7 @@ from teams._base.tables import Section, setting_error
 OTHERS: dict[tuple[Family, str], type[Part]] = {}
 """Declarations of others by what a config has named them with last."""
 
-_BASES: Mapping[Family, type[Part]] = {"agent": Agent, "tool": Tool}
+_BASES: Mapping[Family, type[Part]] = {"agent": Agent, "tool": Tool, "model": ModelKind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class KindsOf:
     family: Family
     otherwise: str = ""
     only: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The key that tells a kind."""
+        return _key(self.family)
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
         return core_schema.with_info_plain_validator_function(self._checked)
@@ -68,7 +74,7 @@ class KindsOf:
         if not isinstance(value, Mapping):
             return ""
         table = cast("Mapping[str, object]", value)
-        found = table.get("type", self.otherwise)
+        found = table.get(self.key, self.otherwise)
         given = found if isinstance(found, str) else ""
         if ":" in given:
             return given
@@ -80,31 +86,41 @@ class KindsOf:
     def _checked(self, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, BaseModel):
             return value
-        if not (tag := self.tag(value)):
-            raise PydanticKnownError("union_tag_not_found", {"discriminator": "type"})
+        tag, load = self.tag(value), cast("Mapping[str, Load]", info.context or {}).get("load")
         if tag in self._names:
             table = self.members[tag]
         elif (":" in tag and not self.only) or tag in self.plugins:
-            load = cast("Mapping[str, Load]", info.context or {}).get("load")
-            if load is None:
-                return _Untold.model_validate(value)
-            try:
-                table = self.others(tag, load)
-            except ValueError as error:
-                raise setting_error("type", str(error)) from error
-        else:
+            table = self._foreign(tag, load)
+        elif self.family == "model":
+            table = ModelKind  # the check of names tells it
+        elif tag:
             known = {"discriminator": "type", "tag": tag, "expected_tags": ""}
             raise PydanticKnownError("union_tag_invalid", known)
-        validator = _validator(tag, table)
+        else:
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": "type"})
+        validator = _validator(self.otherwise if table.kind.name == "" else tag, table)
         if info.mode == "python":
             return validator.validate_python(value, context=info.context)
         # As strict as all of the file.
         return validator.validate_json(json.dumps(value), strict=True, context=info.context)
 
+    def _foreign(self, tag: str, load: Load | None) -> type[Part]:
+        untold = _UntoldModel if self.family == "model" else _Untold
+        if load is None:
+            return untold
+        try:
+            return self.others(tag, load)
+        except ValueError as error:
+            if self.family == "model":
+                return untold  # the check of names tells it
+            raise setting_error("type", str(error)) from error
+
     def others(self, tag: str, load: Load | None = None) -> type[Part]:
         """Import a plugin's kind, or one by its import path. Raises ValueError."""
         found = load(tag) if load and ":" in tag else load_plugin(self.plugins[tag])
         base = _BASES.get(self.family, Part)
+        if self.family == "model" and not (isinstance(found, type) and issubclass(found, Part)):
+            return ModelKind  # it is a client's class
         table = found if isinstance(found, type) and issubclass(found, base) else None
         kind = getattr(table, "kind", None)
         if table is None or not isinstance(kind, Kind) or kind.family != self.family:
@@ -125,6 +141,12 @@ class _Untold(Agent, Tool):
     """A table of a kind whose code is not run."""
 
     kind: ClassVar[Kind] = Kind("agent", "", "")
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _UntoldModel(ModelKind):
+    """A model whose code is not run."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -173,9 +195,13 @@ def family_of(table: type[Section], setting: str) -> Family | None:
     return next((each.family for each in found if isinstance(each, KindsOf)), None)
 
 
+def _key(family: Family) -> str:
+    return "provider" if family == "model" else "type"
+
+
 def is_others(table: Part) -> bool:
     """True for a table of somebody's own kind, or a plugin's."""
-    return (table.kind.family, getattr(table, "type", "")) in OTHERS
+    return (table.kind.family, getattr(table, _key(table.kind.family), "")) in OTHERS
 
 
 def needs_part(table: type[Section], setting: str) -> bool:

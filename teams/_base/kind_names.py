@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple, TypeAlias
 
-Family: TypeAlias = Literal["agent", "team", "tool", "executor", "context", "memory"]
+Family: TypeAlias = Literal["agent", "team", "tool", "executor", "context", "memory", "model"]
 Power: TypeAlias = tuple[Literal["command", "code"], str]
 
 
@@ -27,6 +27,8 @@ _EXECUTORS = "teams.code_executors.kinds"
 
 _CONTEXTS = "teams.model_context.kinds"
 _MEMORIES = "teams.memory.kinds"
+
+_MODELS = "teams.models.kinds"
 
 _HERE: Power = ("code", "on this machine")
 _BOX: Power = ("code", "in a container")
@@ -86,6 +88,14 @@ KINDS: dict[Family, dict[str, Declared]] = {
     "memory": {
         "path": Declared(f"{_MEMORIES}:OwnMemoryKind", "Memory", by_key=True),
         "contents": Declared(f"{_MEMORIES}:ListMemoryKind", "ListMemory", by_key=True),
+    },
+    "model": {
+        "openai": Declared(f"{_MODELS}:OpenAIModelKind", "OpenAIChatCompletionClient"),
+        "azure": Declared(f"{_MODELS}:AzureModelKind", "AzureOpenAIChatCompletionClient"),
+        "azure_ai": Declared(f"{_MODELS}:AzureAIModelKind", "AzureAIChatCompletionClient"),
+        "anthropic": Declared(f"{_MODELS}:ClaudeModelKind", "AnthropicChatCompletionClient"),
+        "bedrock": Declared(f"{_MODELS}:BedrockModelKind", "AnthropicBedrockChatCompletionClient"),
+        "ollama": Declared(f"{_MODELS}:OllamaModelKind", "OllamaChatCompletionClient"),
     },
 }
 """A test compares them with the declarations. The gateway adds its own."""

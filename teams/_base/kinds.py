@@ -8,6 +8,7 @@ settings mean, and everything else follows from them: the check of names, what i
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +25,7 @@ from typing import (
     cast,
 )
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic.fields import FieldInfo
 from typing_extensions import override
 
@@ -66,6 +67,9 @@ class Kind:
     slow: str = ""
     """HTTP library that its first use loads, which takes time."""
 
+    sdk: tuple[str, ...] = ()
+    """Modules of an SDK that its first use imports, which takes time."""
+
 
 @dataclass(slots=True)
 class NetworkRules:
@@ -78,9 +82,24 @@ class NetworkRules:
 class Want(NamedTuple):
     """A power that a component file asks for."""
 
-    what: Literal["command", "address", "code", "folder"]
-    value: str
+    what: Literal["command", "address", "code", "folder", "hosted", "variable"]
+    value: Any
     read_only: bool = False
+    server: str = ""
+    """Address that a variable's value is sent to."""
+
+
+def wants_at(server: str, *variables: str) -> Iterator[Want]:
+    """An address, or the variables that are sent there, without empty names."""
+    names = [*filter(None, variables)]
+    yield from (Want("variable", name, server=server) for name in names)
+    if not names:
+        yield Want("address", server)
+
+
+def if_set(variable: str) -> str:
+    """The variable's name; "" if it is not set."""
+    return variable if os.environ.get(variable) else ""
 
 
 class Maker(Protocol):
@@ -132,17 +151,22 @@ class Item(Section):
 
     async def arguments(self, maker: Maker) -> dict[str, Any]:
         """The arguments of its class."""
-        given: dict[str, Any] = {}
+        return {
+            argument: await _argument(value, meanings, maker)
+            for argument, value, meanings in self.given(maker.folder)
+        }
+
+    def given(self, folder: Path | None = None) -> Iterator[tuple[str, Any, tuple[Meaning, ...]]]:
+        """Its class's arguments, with the settings' values and meanings."""
         for name, field in type(self).model_fields.items():
             meanings, value = meanings_of(type(self))[name], getattr(self, name)
             argument = argument_of(name, meanings)
             if InThread() in meanings:
-                value = value or maker.folder
+                value = value or folder
             if argument and value == "" and EmptyIsNone() in meanings:
-                given[argument] = None
+                yield argument, None, meanings
             elif argument and (Always() in meanings or not _is_unset(value, field, meanings)):
-                given[argument] = await _argument(value, meanings, maker)
-        return given
+                yield argument, value, meanings
 
 
 class Part(Item):
@@ -238,7 +262,7 @@ class Tool(Part):
 
 def argument_of(name: str, meanings: tuple[Meaning, ...]) -> str | None:
     """The class's argument for a setting; None if it has none."""
-    own = None if name == "type" else name
+    own = None if name in ("type", "provider") else name
     return next((each.argument for each in meanings if isinstance(each, Given)), own)
 
 
@@ -257,19 +281,33 @@ async def _argument(value: Any, meanings: tuple[Meaning, ...], maker: Maker) -> 
         case list():
             items = cast("list[Any]", value)
             made = [await _argument(each, meanings, maker) for each in items]
-        case str() if Named("models") in meanings:
-            made = maker.client(value)
         case str() if Named("teams") in meanings:
             made = await maker.team(value)
         case str() if Named("agents") in meanings or Chatter() in meanings:
             made = await maker.agent(value)
+        case _:
+            made = plain_argument(value, meanings, maker.function, maker.client)
+    return made
+
+
+def plain_argument(
+    value: object, meanings: tuple[Meaning, ...], load: Load, client: Load
+) -> object:
+    """The argument for a value that takes no waiting to be made."""
+    made = value
+    match value:
+        case SecretStr():
+            made = value.get_secret_value()
+        case str() if Named("models") in meanings:
+            made = client(value)
         case str() if ImportPath() in meanings:
-            made = maker.function(value)
+            made = load(value)
         case str() if TextOrPath() in meanings and is_import_path(value):
-            made = maker.function(value)
+            made = load(value)
         case _:
             pass
-    return made
+    form = next((each.form for each in meanings if isinstance(each, Given)), None)
+    return form(made) if form else made
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -68,6 +68,16 @@ class Given(Meaning):
     """Another name of the setting's argument; None for no argument."""
 
     argument: str | None
+
+    form: Callable[[Any], Any] | None = None
+    """Makes the argument of the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Meaning):
+    """A variable that is read where the setting is not given."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,40 +1,45 @@
 """Model clients: the interface, and the types of requests and answers."""
 
-from teams.models._client import ChatCompletionClient, thinking_aloud
-from teams.models._errors import (
-    BadAnswer,
-    BadCredentials,
-    BadRequest,
-    ContentRefused,
-    ContextOverflow,
-    ModelDisconnected,
-    ModelError,
-    ModelRefused,
-    ModelTimeout,
-    ModelUnavailable,
-    ModelUnreachable,
-    OutOfQuota,
-    RateLimited,
-    UnknownModel,
-)
-from teams.models._types import (
-    AssistantMessage,
-    ChatCompletionTokenLogprob,
-    CreateResult,
-    FinishReasons,
-    FunctionExecutionResult,
-    FunctionExecutionResultMessage,
-    LLMMessage,
-    ModelCapabilities,
-    ModelFamily,
-    ModelInfo,
-    RequestUsage,
-    SystemMessage,
-    ThoughtPiece,
-    TopLogprob,
-    UserMessage,
-    validate_model_info,
-)
+from typing import TYPE_CHECKING
+
+from teams._base.lazy_exports import lazy_exports_in
+
+if TYPE_CHECKING:
+    from teams.models._client import ChatCompletionClient, thinking_aloud
+    from teams.models._errors import (
+        BadAnswer,
+        BadCredentials,
+        BadRequest,
+        ContentRefused,
+        ContextOverflow,
+        ModelDisconnected,
+        ModelError,
+        ModelRefused,
+        ModelTimeout,
+        ModelUnavailable,
+        ModelUnreachable,
+        OutOfQuota,
+        RateLimited,
+        UnknownModel,
+    )
+    from teams.models._types import (
+        AssistantMessage,
+        ChatCompletionTokenLogprob,
+        CreateResult,
+        FinishReasons,
+        FunctionExecutionResult,
+        FunctionExecutionResultMessage,
+        LLMMessage,
+        ModelCapabilities,
+        ModelFamily,
+        ModelInfo,
+        RequestUsage,
+        SystemMessage,
+        ThoughtPiece,
+        TopLogprob,
+        UserMessage,
+        validate_model_info,
+    )
 
 __all__ = [
     "AssistantMessage",
@@ -70,3 +75,8 @@ __all__ = [
     "thinking_aloud",
     "validate_model_info",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_exports_in(
+        __name__, "teams.models._types", "teams.models._errors", "teams.models._client"
+    )

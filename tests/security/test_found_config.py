@@ -17,8 +17,8 @@ from pydantic import SecretStr
 from gateway.app.trust import ConfigNotTrusted, check_powers, powers_here
 from gateway.cli import main
 from gateway.config.descriptions import described_fields
+from gateway.config.models import variables_read
 from gateway.config.powers import BUILT_IN, Power, powers_of
-from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.root import Config
 from gateway.config.setting_types import annotation_of
 from teams.kinds import ConfigPath, KindsOf, Section
@@ -295,13 +295,10 @@ def test_what_the_built_in_config_can_do_is_no_power(text: str):
 
 
 def test_a_models_name_leads_to_the_variables_that_the_client_knows():
-    for beginning, variable in OF_MODEL_NAMES.items():
-        assert OpenAIClientConfigurationConfigModel(model=f"{beginning}x").key_variable == variable
-    from teams.models.openai import _catalog
-
-    assert {each.prefix for each in _catalog.PROVIDERS} == OF_MODEL_NAMES.keys()
-    openai = PROVIDERS["openai"]
-    assert {openai.key_variable, openai.address_variable} <= BUILT_IN
+    for model in ("gemini-x", "claude-x", "Llama-x"):
+        used = OpenAIClientConfigurationConfigModel(model=model).key_variable
+        assert powers_of({"models": {"m": {"model": model}}}) == [Power("variable", used)]
+    assert {*variables_read("openai"), *variables_read("auto")} <= BUILT_IN
 
 
 def fields(kind: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any, Any]]:

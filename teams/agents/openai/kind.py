@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
 from teams._base.kind_family import KindsOf
-from teams._base.kinds import DescribedAgent, Kind, Maker, Tool
+from teams._base.kinds import DescribedAgent, Kind, Maker, Tool, Want
 from teams._base.meanings import Named
 from teams._base.tables import shorthand
+from teams.models.kinds import SDK as CHAT
+from teams.models.kinds import wants_openai
+
+SDK = (*CHAT, "openai.resources.responses.responses")
 
 
 class OpenAIKind(DescribedAgent):
     """An agent over OpenAI's Responses API, also with tools that run there."""
 
-    kind: ClassVar = Kind("agent", "openai", "teams.agents.openai:OpenAIAgent")
+    kind: ClassVar = Kind("agent", "openai", "teams.agents.openai:OpenAIAgent", sdk=SDK)
 
     type: Literal["openai"]
     """Kind of agent."""
@@ -68,6 +72,12 @@ class OpenAIKind(DescribedAgent):
     @override
     def called(self) -> Sequence[Tool]:
         return self.tools
+
+    @staticmethod
+    @override
+    def wants(config: Any) -> Iterator[Want]:
+        yield from wants_openai(None)
+        yield from (Want("hosted", tool) for tool in config.hosted())
 
     @override
     async def build(self, maker: Maker, **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Known models by name: family, abilities, context length and provider."""
+"""Known models by name: family, abilities and context length."""
 
 from __future__ import annotations
 
@@ -99,49 +99,10 @@ _MODELS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
-    """An OpenAI-compatible API of another house, chosen by the model's name."""
-
-    prefix: str
-    base_url: str
-    key_variable: str
-
-
-PROVIDERS = (
-    Provider(
-        prefix="gemini-",
-        base_url="https://generativelanguage.googleapis.com/v1beta/openai/",
-        key_variable="GEMINI_API_KEY",
-    ),
-    Provider(
-        prefix="claude-",
-        base_url="https://api.anthropic.com/v1/",
-        key_variable="ANTHROPIC_API_KEY",
-    ),
-    Provider(
-        prefix="Llama-",
-        base_url="https://api.llama.com/compat/v1/",
-        key_variable="LLAMA_API_KEY",
-    ),
-)
-
-
 def known_model(name: str) -> KnownModel | None:
     """The entry with the longest prefix of `name`, at a word's end."""
     fitting = [model for model in _MODELS if _has_prefix(name, model.prefix)]
     return max(fitting, key=lambda model: len(model.prefix), default=None)
-
-
-def provider_of(name: str) -> Provider | None:
-    """The house other than OpenAI that runs models of such names."""
-    return next((provider for provider in PROVIDERS if name.startswith(provider.prefix)), None)
-
-
-def key_variable(name: str) -> str:
-    """The environment variable that holds the key for the model."""
-    provider = provider_of(name)
-    return provider.key_variable if provider else "OPENAI_API_KEY"
 
 
 def _has_prefix(name: str, prefix: str) -> bool:

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, SecretStr
 from typing_extensions import TypedDict
 
 from teams._components.component import ComponentModel
+from teams.models._houses import key_variable, provider_of
 from teams.models._settings import given_secret
 from teams.models._types import ModelCapabilities, ModelInfo
-from teams.models.openai._catalog import key_variable, provider_of
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 

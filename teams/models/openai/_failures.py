@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from teams.models._endpoint import TOO_LONG, Kind, SdkEndpoint
 from teams.models._errors import ModelRefused, OutOfQuota, UnknownModel
+from teams.models._houses import key_variable
 from teams.models._settings import long_secrets, shown_address
-from teams.models.openai._catalog import key_variable
 
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI

@@ -32,6 +32,8 @@ def told(text: str) -> list[str]:
 
 def test_it_takes_every_config_of_the_repository_that_is_right():
     known = json.loads(BEFORE.read_text())
+    said = "expected a provider"
+    known = [each for each in known if said not in each["does"]["mistakes"]]
     taken = [each["config"] for each in known if each["does"]["teams"]]
     # Tables of platforms are not looked at when that is kept.
     right = [text for text in taken if "{discord" not in text and "adapters.other" not in text]

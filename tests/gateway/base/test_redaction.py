@@ -21,7 +21,7 @@ from gateway.base.redaction import (
     secrets_of_environment,
 )
 from gateway.base.unseen import UNSEEN
-from gateway.config.models import ModelConfig
+from gateway.config.models import MODELS
 
 SECRET = "correct horse/battery+staple"
 
@@ -241,6 +241,6 @@ def test_a_proxys_password_is_a_secret_without_a_scheme_too(monkeypatch):
 
 
 def test_a_secret_is_never_part_of_a_sections_text():
-    model = ModelConfig(model="m", api_key=SecretStr(SECRET))
+    model = MODELS.table(model="m", api_key=SecretStr(SECRET))
     for text in (repr(model), str(model), model.model_dump_json()):
         assert SECRET not in text

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.budgets.price_list import PriceList, context_size
 from gateway.config.budgets import Price
-from gateway.config.models import ModelConfig
+from gateway.config.models import MODELS
 from gateway.config.root import Config
 
 AZURE = {"provider": "azure", "base_url": "https://x.openai.azure.com"}
@@ -58,10 +58,10 @@ def test_a_server_that_the_environment_names_has_no_price_of_openai(monkeypatch)
 def test_without_the_extra_there_are_the_configs_own_prices_alone(monkeypatch):
     monkeypatch.setattr("teams._base.prices.CATALOG", "genai_prices_not_there")
     assert not prices({"model": "gpt-4o"})
-    assert context_size(ModelConfig(model="gpt-4o")) is None
+    assert context_size(MODELS.table(model="gpt-4o")) is None
     assert set(prices({"model": "gpt-4o"}, own={"x": {"input": 1, "output": 1}})) == {"x"}
 
 
 def test_the_catalog_knows_sizes_of_contexts():
-    assert context_size(ModelConfig(model="gpt-4o")) == 128_000
-    assert context_size(ModelConfig(model="our-own")) is None
+    assert context_size(MODELS.table(model="gpt-4o")) == 128_000
+    assert context_size(MODELS.table(model="our-own")) is None

@@ -5,7 +5,7 @@ import pytest
 from gateway.app.assemble import any_gateway, store_of
 from gateway.app.check import check_config
 from gateway.app.load import load_config
-from gateway.config.models import ModelConfig
+from gateway.config.models import MODELS
 from gateway.errors import TeamUnusable, ToolFailed
 from gateway.events import Notice
 from gateway.factory.advice import LONGEST, advise
@@ -36,7 +36,7 @@ type = "round_robin"
 max_turns = 1
 agents.helper = {{ model = "main" }}
 """
-AZURE = ModelConfig(model="gpt-4o", base_url="https://ann:pass@x.example/v1/")
+AZURE = MODELS.table(model="gpt-4o", base_url="https://ann:pass@x.example/v1/")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ async def test_the_operator_reads_in_a_thread_what_check_says(tmp_path, failure,
     ],
 )
 def test_an_error_is_told_with_the_setting_of_its_model(error, said):
-    assert advise(error, {"m": AZURE, "d": ModelConfig(provider="demo")}) == said
+    assert advise(error, {"m": AZURE, "d": MODELS.table(provider="demo")}) == said
     wrapped = TeamError("it failed")
     wrapped.__cause__ = error
     assert advise(wrapped, {"m": AZURE}) == said
@@ -115,12 +115,12 @@ def test_a_failed_tool_is_named_with_its_error():
 def test_a_variable_is_the_setting_where_the_config_leaves_it_out(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     monkeypatch.setenv("PARLEY_MODEL", "gpt-9")
-    models = {"auto": ModelConfig(provider="auto", model="gpt-4o")}
+    models = {"auto": MODELS.table(provider="auto", model="gpt-4o")}
     said = advise(UnknownModel("No such model.", model="gpt-9"), models)
     assert said == "No such model. The setting is the variable PARLEY_MODEL."
 
 
-AT_AZURE = ModelConfig(
+AT_AZURE = MODELS.table(
     provider="azure", model="gpt-4o", base_url="https://x.example/", options={"api_version": "1"}
 )
 DEPLOYED = "https://x.example/openai/deployments/ours"
@@ -143,19 +143,19 @@ DEPLOYED = "https://x.example/openai/deployments/ours"
             "No. The setting is base_url in [models.m].",
         ),
         (
-            ModelConfig(provider="ollama", model="qwen3"),
+            MODELS.table(provider="ollama", model="qwen3"),
             ModelUnreachable("No.", model="qwen3"),
             {"OLLAMA_HOST": "http://localhost:1"},
             "No. The setting is the variable OLLAMA_HOST.",
         ),
         (
-            ModelConfig(provider="bedrock", model="claude-x"),
+            MODELS.table(provider="bedrock", model="claude-x"),
             BadCredentials("No.", model="claude-x"),
             {},
             "No.",
         ),
         (
-            ModelConfig(provider="anthropic", model="claude-x"),
+            MODELS.table(provider="anthropic", model="claude-x"),
             BadCredentials("No.", model="claude-x"),
             {"ANTHROPIC_API_KEY": "k-0123456789"},
             "No. Here the key comes from the variable ANTHROPIC_API_KEY; [models.m] can name "
