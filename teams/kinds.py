@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         tag_by,
         tag_of,
     )
+    from teams.models._houses import variables_for
 
 __all__ = [
     "KINDS",
@@ -144,12 +145,14 @@ __all__ = [
     "tag_by",
     "tag_of",
     "uses_of",
+    "variables_for",
     "wants_at",
 ]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_exports_in(
         __name__,
+        "teams.models._houses",  # before what needs pydantic
         "teams._base.meanings",
         "teams._base.kind_names",
         "teams._base.plugins",

@@ -59,8 +59,8 @@ LOCAL = (
 )
 
 
-RETRY = "/retry"
-"""Sent by F5 after a failed turn."""
+RETRY, CONTINUE = "/retry", "/continue"
+"""Sent by F5 after a failed turn, and after an answer that was cut."""
 
 # What request cards do better than a typed id, and /delete by another name.
 HIDDEN = frozenset(("approve", "deny", "forget"))

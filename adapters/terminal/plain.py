@@ -13,13 +13,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from adapters.terminal.commands import RETRY, Command, Commands
+from adapters.terminal.commands import CONTINUE, RETRY, Command, Commands
 from adapters.terminal.errors import describe_error
 from adapters.terminal.place import list_place, message_title, waits
 from adapters.terminal.text import format_age, indented, thread_title
 from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayClosed, OtherConfig
-from gateway.events import CONTINUE
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:

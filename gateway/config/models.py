@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, TypeAlias, cast
+from typing import Annotated, TypeAlias
 
 from teams.kinds import KINDS, Declared, KindsOf, ModelKind
 
@@ -11,14 +10,12 @@ _DEMO = "gateway.demo.kind"
 
 KINDS["model"] |= {
     "demo": Declared(f"{_DEMO}:DemoModelKind", "DemoChatCompletionClient"),
-    "auto": Declared(f"{_DEMO}:AutoModelKind", "OpenAIChatCompletionClient"),
+    "auto": Declared(
+        f"{_DEMO}:AutoModelKind",
+        "OpenAIChatCompletionClient",
+        variables=("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "PARLEY_MODEL"),
+    ),
 }
 MODELS = KindsOf("model", otherwise="openai")
 
 ModelConfig: TypeAlias = Annotated[ModelKind, MODELS]
-
-
-def variables_read(provider: str) -> Iterator[str]:
-    """Variables that the clients of a provider of ours read."""
-    kind = MODELS.members[provider] if provider in KINDS["model"] else ModelKind
-    return cast("type[ModelKind]", kind).variables()

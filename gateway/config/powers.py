@@ -14,9 +14,15 @@ from typing import Any, Literal, TypeAlias, cast
 
 from gateway.base.database_url import database_place
 from gateway.config.expressions import ExpressionError, conditions_in, parse, texts_in
-from gateway.config.models import variables_read
 from gateway.config.toml import KeyPath
-from teams.kinds import KINDS, PLUGINS, is_import_path, packages_of, plugins_in
+from teams.kinds import (
+    KINDS,
+    PLUGINS,
+    is_import_path,
+    packages_of,
+    plugins_in,
+    variables_for,
+)
 
 Kind: TypeAlias = Literal[
     "Python", "command", "code", "folder", "address", "variable", "secret", "team"
@@ -156,11 +162,9 @@ def _variables(path: KeyPath, key: str, text: str) -> Iterator[str]:
     if key.endswith("_env") or (key == "env" and "allow" in path):
         yield text
     if path[0] == "models" and key == "model":
-        from teams.models.kinds import variables_for  # here for start-up
-
         yield from variables_for(text)
-    if path[0] == "models" and key == "provider":
-        yield from variables_read(text)
+    if path[0] == "models" and key == "provider" and (declared := KINDS["model"].get(text)):
+        yield from declared.variables
 
 
 def _database(url: str) -> str:

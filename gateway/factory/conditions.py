@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from gateway.base.describe import describe
 from gateway.base.suggest import did_you_mean
 from gateway.config.expressions import (
     AllOf,
@@ -112,8 +113,10 @@ class ConditionBuilder:
         arguments = self._bind(taken, condition)
         try:
             made = kind(**arguments)
-        except (Exception, SystemExit) as error:  # it may be somebody else's
+        except (ValueError, TypeError) as error:
             raise self._error(f"{short}: {error}", condition.span) from error
+        except (Exception, SystemExit) as error:  # it may be somebody else's
+            raise self._error(f"{short}: {describe(error)}", condition.span) from error
         if not isinstance(made, TerminationCondition):
             found = type(made).__name__
             raise self._error(f"{short} made a {found}, expected a TerminationCondition", at)
@@ -172,8 +175,8 @@ def arguments_of(kind: Any) -> Mapping[str, Taken]:
         found = signature(kind, eval_str=True).parameters.values()
         return {each.name: _taken(each) for each in found if each.kind not in _REST}
     except Exception as error:  # it is somebody else's
-        said = str(error).partition("\n")[0]
-        raise ValueError(f"the arguments of {kind!r}: {type(error).__name__}: {said}") from error
+        said = describe(error).partition("\n")[0]
+        raise ValueError(f"the arguments of {kind!r}: {said}") from error
 
 
 def _taken(given: Parameter) -> Taken:

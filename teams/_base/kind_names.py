@@ -21,6 +21,9 @@ class Declared(NamedTuple):
     power: Power | None = None
     """Program or code that it starts, for the operator's word."""
 
+    variables: tuple[str, ...] = ()
+    """Variables that it reads, likewise: before the operator's word no table is imported."""
+
 
 _TOOLS = "teams.tools.kinds"
 _EXECUTORS = "teams.code_executors.kinds"
@@ -90,12 +93,32 @@ KINDS: dict[Family, dict[str, Declared]] = {
         "contents": Declared(f"{_MEMORIES}:ListMemoryKind", "ListMemory", by_key=True),
     },
     "model": {
-        "openai": Declared(f"{_MODELS}:OpenAIModelKind", "OpenAIChatCompletionClient"),
-        "azure": Declared(f"{_MODELS}:AzureModelKind", "AzureOpenAIChatCompletionClient"),
+        "openai": Declared(
+            f"{_MODELS}:OpenAIModelKind",
+            "OpenAIChatCompletionClient",
+            variables=("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+        ),
+        "azure": Declared(
+            f"{_MODELS}:AzureModelKind",
+            "AzureOpenAIChatCompletionClient",
+            variables=("AZURE_OPENAI_API_KEY",),
+        ),
         "azure_ai": Declared(f"{_MODELS}:AzureAIModelKind", "AzureAIChatCompletionClient"),
-        "anthropic": Declared(f"{_MODELS}:ClaudeModelKind", "AnthropicChatCompletionClient"),
-        "bedrock": Declared(f"{_MODELS}:BedrockModelKind", "AnthropicBedrockChatCompletionClient"),
-        "ollama": Declared(f"{_MODELS}:OllamaModelKind", "OllamaChatCompletionClient"),
+        "anthropic": Declared(
+            f"{_MODELS}:ClaudeModelKind",
+            "AnthropicChatCompletionClient",
+            variables=("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+        ),
+        "bedrock": Declared(
+            f"{_MODELS}:BedrockModelKind",
+            "AnthropicBedrockChatCompletionClient",
+            variables=("AWS_ACCESS_KEY_ID",),
+        ),
+        "ollama": Declared(
+            f"{_MODELS}:OllamaModelKind",
+            "OllamaChatCompletionClient",
+            variables=("OLLAMA_API_KEY", "OLLAMA_HOST"),
+        ),
     },
 }
 """A test compares them with the declarations. The gateway adds its own."""

@@ -166,7 +166,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         self._memory: list[Memory] = list(memory or ())
         self._memory_states = MemoryStates(self._memory)
         self._metadata = metadata or {}
-        self.system_message = system_message
+        self._system_message = self.system_message = system_message
         """As it was given; changed later, it tells the model nothing."""
         self._system_messages = [] if system_message is None else [instructions(system_message)]
         self._tools = AgentTools(name, model_client, tools, workbench, handoffs)
@@ -477,7 +477,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
             model_context=self._model_context.dump_component(),
             memory=[memory.dump_component() for memory in self._memory] or None,
             description=self.description,
-            system_message=self.system_message,
+            system_message=self._system_message,
             model_client_stream=self._model_client_stream,
             reflect_on_tool_use=self._reflect_on_tool_use,
             max_tool_iterations=self._max_tool_iterations,

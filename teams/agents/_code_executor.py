@@ -166,7 +166,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         )
         self._model_client_stream = model_client_stream
         self._max_retries_on_error = max_retries_on_error
-        self.system_message = system_message
+        self._system_message = self.system_message = system_message
         """As it was given; changed later, it tells the model nothing."""
         self._sources = None if sources is None else list(sources)
         self._supported_languages = list(
@@ -315,9 +315,9 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         messages = await self._model_context.get_messages()
         if not model.model_info["vision"]:
             messages = remove_images(messages)
-        if self.system_message is None:
+        if self._system_message is None:
             return messages
-        return [SystemMessage(content=self.system_message), *messages]
+        return [SystemMessage(content=self._system_message), *messages]
 
     async def _accept(self, turn: CodeTurnRecord, answer: CreateResult) -> None:
         """Turn the model's answer into items, and settle the next phase."""

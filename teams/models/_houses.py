@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -42,3 +43,9 @@ def key_variable(name: str) -> str:
     """The environment variable that holds the key for the model."""
     provider = provider_of(name)
     return provider.key_variable if provider else "OPENAI_API_KEY"
+
+
+def variables_for(name: str) -> Iterator[str]:
+    """The variable of the house that a model's name leads to."""
+    if house := provider_of(name):
+        yield house.key_variable

@@ -13,7 +13,7 @@ from typing_extensions import override
 from teams._base.kind_model import ModelInfoConfig, ModelKind
 from teams._base.kinds import Kind, Want, if_set, wants_at
 from teams._base.meanings import Given, Variable
-from teams.models._houses import PROVIDERS, key_variable
+from teams.models._houses import key_variable
 
 SDK = (
     "openai.resources.chat.chat",
@@ -174,11 +174,6 @@ class OllamaModelKind(ModelKind):
     def wants(config: Any) -> Iterator[Want]:
         own = "authorization" in map(str.lower, config.headers or {})
         return wants_at(config.address, "" if own else if_set("OLLAMA_API_KEY"))
-
-
-def variables_for(model: str) -> Iterator[str]:
-    """The variable of the house that a model's name leads to."""
-    return (each.key_variable for each in PROVIDERS if model.startswith(each.prefix))
 
 
 def wants_openai(

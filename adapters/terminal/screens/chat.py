@@ -16,7 +16,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
 from adapters.terminal.attention import Attention
-from adapters.terminal.commands import RETRY, Commands
+from adapters.terminal.commands import CONTINUE, RETRY, Commands
 from adapters.terminal.errors import notify_errors, surviving
 from adapters.terminal.history import History
 from adapters.terminal.key_guard import TypingGuard
@@ -32,7 +32,6 @@ from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.late_clicks import LateClicks
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
-from gateway.events import CONTINUE
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:

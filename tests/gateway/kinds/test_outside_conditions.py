@@ -136,7 +136,7 @@ async def test_one_of_the_folder_ends_a_run(config: Path, condition: str):
         ("quiet:Quiet()", "quiet:Quiet needs 'shortest'"),
         ("quiet:Quiet('3')", "'shortest': Input should be a valid integer"),
         ("quiet:Quiet(shortst=3)", "has no argument 'shortst'; did you mean 'shortest'?"),
-        ("quiet:Quiet(0)", "quiet:Quiet: at least 1"),
+        ("quiet:Quiet(0)", "quiet:Quiet: LookupError: at least 1"),
         ("quiet:Quiet(3, 'usre')", "found 'usre', expected somebody who speaks in this team"),
         ("quiet:Quiet(3, measure='quiet:wrds')", "'measure': there is no 'wrds' in"),
         ("quiet:no_condition()", "quiet:no_condition made a int, expected a TerminationCondition"),

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.config.agent_parts import MemoryConfig
 from gateway.config.teams import TEAMS
-from teams.kinds import KINDS, KindsOf, OwnPart, Part
+from teams.kinds import KINDS, KindsOf, ModelKind, OwnPart, Part
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("teams", "gateway", "adapters")
@@ -55,6 +55,8 @@ def test_a_line_says_what_the_declaration_says(family):
             names = [name] if told is None else get_args(told.annotation)
             assert name in names
             assert table.kind.name in names
+        if issubclass(table, ModelKind):
+            assert sorted(line.variables) == sorted(table.variables())
         module, _, cls = table.kind.made_by.partition(":")
         assert hasattr(import_module(module), cls)
         assert issubclass(table, OwnPart) == (name == "path" and family != "tool")
