@@ -21,6 +21,7 @@ KINDS = {
 }
 WORDS = re.compile("|".join(["gateway.events", *(f'"{kind}"' for kind in KINDS.values())]))
 ROWS = {
+    "gateway/events.py": "says which events show people a team's work",
     "gateway/picture.py": "the fold",
     "gateway/sessions/event_bus.py": "carries events: growing texts are joined, and end",
     "gateway/sessions/lanes.py": "logs that a limit holds a turn",

@@ -25,6 +25,7 @@ from gateway.store.turn_records import Lease, Succession
 from gateway.store.units import adapters as adapter_units
 from gateway.store.units import deletion, known_texts, met_tools, requests, team_changes
 from gateway.store.units import expiry as expiry_units
+from teams.models import CreateResult, RequestUsage
 from tests.fakes.tested_store import ChangedStore, all_operations, new_audit
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, until
 
@@ -187,6 +188,12 @@ class Doors(Access):
         return Admission(rule="routes[0]") if message.author in (ANN, BOB) else found
 
 
+CUT = CreateResult(
+    finish_reason="length",
+    content="Half of it",
+    usage=RequestUsage(prompt_tokens=3, completion_tokens=2),
+    cached=False,
+)
 ASKS = calls("send", send='{"to": "all"}')
 MEMO = """
     INSERT INTO memos (call, team, scope, key, person, name, text, at)
@@ -282,6 +289,13 @@ async def failure(life: Life) -> None:
     await life.rest(thread)
 
 
+async def continuation(life: Life) -> None:
+    thread = (await life.say("hello")).thread
+    await life.rest(thread)
+    await life.say("/continue")
+    assert (await life.rest(thread))[-1].outcome == "done"
+
+
 async def deletions(life: Life) -> None:
     await life.store.write(lambda connection: connection.execute(MEMO, {"person": ANN.id}))
     await life.say("/memory forget all")
@@ -350,6 +364,7 @@ SCENES = {
     settings: ("hello",),
     the_queue: (ASKS,),
     failure: ("ok",),
+    continuation: (CUT, "the rest"),
     deletions: ("hello",),
     strangers: ("-",),
     changed_config: (ASKS,),

@@ -157,6 +157,8 @@ async def test_a_thread_is_renamed_and_says_so(tmp_path):
         )
         assert (await store.run(threads.thread, "t1")).title == "A 'new' title?"
         assert await store.run(events.events, "t1") == [event]
+        assert await store.run(events.of_turn, "t1", event.turn) == [event]
+        assert await store.run(events.of_turn, "t1", "another") == []
         with pytest.raises(NotFound):
             await store.run(threads.rename_thread, "none", "x")
 
