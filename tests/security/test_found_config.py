@@ -17,11 +17,10 @@ from pydantic import SecretStr
 from gateway.app.trust import ConfigNotTrusted, check_powers, powers_here
 from gateway.cli import main
 from gateway.config.descriptions import described_fields
-from gateway.config.models import MODELS
 from gateway.config.powers import BUILT_IN, Power, powers_of
 from gateway.config.root import Config
 from gateway.config.setting_types import annotation_of
-from teams.kinds import ConfigPath, KindsOf, Section
+from teams.kinds import KINDS, ConfigPath, KindsOf, Section
 from teams.models.openai import OpenAIClientConfigurationConfigModel
 from tests.fakes.pty_process import PtyProcess
 
@@ -298,7 +297,7 @@ def test_a_models_name_leads_to_the_variables_that_the_client_knows():
     for model in ("gemini-x", "claude-x", "Llama-x"):
         used = OpenAIClientConfigurationConfigModel(model=model).key_variable
         assert powers_of({"models": {"m": {"model": model}}}) == [Power("variable", used)]
-    read = {each for name in ("openai", "auto") for each in MODELS.members[name].variables()}
+    read = {each for name in ("openai", "auto") for each in KINDS["model"][name].variables}
     assert read <= BUILT_IN
 
 
