@@ -57,7 +57,7 @@ def _parts(item: News) -> list[str]:
             return [f"## {item.author}", item.text]
         case AgentItem(open=False) if item.text or item.hidden:
             end = [_quote(item.mark)] if item.mark else []
-            return [f"## {item.agent.name}", (item.text + item.hidden).lstrip(), *end]
+            return [f"## {item.agent.name}", item.text + item.hidden, *end]
         case ToolItem() if item.state != "running":
             ending = "answered" if item.ending == "done" else item.ending
             return [_quote(f"{item.tool} {ending}:"), _fenced(item.result)]

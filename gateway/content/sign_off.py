@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 WORD = "TERMINATE"
+MOST_HELD = 100
+"""Characters of a growing text that are held back: a model may send spaces for ever."""
 
 
 def split_sign_off(text: str) -> tuple[str, str]:
@@ -30,6 +32,8 @@ class SignOff:
         """The next piece; what of it may be shown by now."""
         text = self.held + text
         begin = _begin(text, whole=False, in_line=self._in_line)
+        if len(text) - begin > MOST_HELD:
+            begin = len(text)
         shown, self.held = text[:begin], text[begin:]
         if shown:
             self._in_line = not shown.endswith("\n")

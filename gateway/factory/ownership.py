@@ -137,11 +137,11 @@ def holdings_of(team: object) -> Holdings:
     acts = everybody = False
     for part in all_parts(team):
         if isinstance(part, TerminationCondition):
-            everybody = everybody or WORD in str(getattr(part, "text", ""))
+            everybody = everybody or _names_word(part, "text")
         elif isinstance(part, ChatAgent) or hasattr(type(part), "system_message"):
             agent = cast("_Agent", part)
             agents.add(agent.name)
-            if WORD in str(getattr(agent, "system_message", "")):
+            if _names_word(part, "system_message"):
                 told.add(agent.name)
         if (role := _role(type(part))) is None:
             continue
@@ -152,6 +152,14 @@ def holdings_of(team: object) -> Holdings:
             memories.update(str(each.content) for each in part.content)
     signs_off = frozenset(agents if everybody else told)
     return Holdings(tuple(closes), acts, frozenset(memories), signs_off)
+
+
+def _names_word(part: object, attribute: str) -> bool:
+    """True if a text names the word for the part's team."""
+    try:
+        return WORD in str(getattr(part, attribute, ""))
+    except Exception:  # it may be somebody else's
+        return False
 
 
 def local_executors(team: Team) -> list[str]:

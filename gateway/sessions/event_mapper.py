@@ -307,7 +307,7 @@ class EventMapper:
             agent=agent,
             message=growing.message if growing else self._own(message),
             text=bounded(text),
-            hidden=hidden,
+            hidden=bounded(hidden),
         )
 
     def _handed_off(self, handoff: HandoffMessage) -> WorkHandedOff:

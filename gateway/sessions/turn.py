@@ -417,17 +417,18 @@ class Turn:
         if self._files is not None and acts and end.status != "paused":
             made, files_at = await self._files.look(self._log.thread, self._log.turn)
             self._unwritten += made
-        silent = end.status == "done" and not any(map(shows_work, self._unwritten))
-        if silent and not await self._log.has_shown_work():
+        if silent := end.status == "done" and await self._is_silent():
             self._unwritten.append(self._notice(SILENT, TRY_AGAIN))
             end = TurnEnd(status="failed", reason=SILENT)
-        else:
-            silent = False
         shown = self._mapper.open_messages()
         record = self._record(checkpoint, shown=shown, calls=calls, files_at=files_at, end=end)
         recorded = await self._log.write(record)
         self.ended = "silent" if silent else end.status
         return recorded.again
+
+    async def _is_silent(self) -> bool:
+        """True if the team has shown nobody anything, in no attempt."""
+        return not (any(map(shows_work, self._unwritten)) or await self._log.has_shown_work())
 
     def _record(
         self,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.content.sign_off import SignOff, split_sign_off
+from gateway.content.sign_off import MOST_HELD, SignOff, split_sign_off
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,13 @@ def test_a_growing_text_shows_no_end_that_may_become_the_word(
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     assert "".join(map(sign_off.take, pieces)) == shown
     assert sign_off.held == held
+
+
+@pytest.mark.parametrize("more", [" ", "\n", "\t", "\u2028"])
+def test_a_model_that_sends_nothing_but_space_for_ever_is_not_held_back(more: str) -> None:
+    sign_off = SignOff()
+    assert sign_off.take("Done.\nTERMINATE") == "Done.\n"
+    for _ in range(20_000):
+        sign_off.take(more)
+        assert len(sign_off.held) <= MOST_HELD
+    assert split_sign_off(f"Done.\nTERMINATE{more * 20_000}")[0] == "Done."

@@ -10,10 +10,13 @@ import pytest
 
 from gateway.app.load import load_config
 from gateway.factory.agents import FOR_CHATS
-from gateway.factory.ownership import all_parts
+from gateway.factory.ownership import all_parts, holdings_of
 from gateway.factory.teams import TeamFactory
 from gateway.registry import BuiltTeam
+from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
+from teams.base import TerminationCondition
+from teams.models.replay import ReplayChatCompletionClient
 
 USUAL = inspect.signature(AssistantAgent).parameters["system_message"].default
 MODEL = """
@@ -87,3 +90,27 @@ async def test_of_a_chat_of_two_who_is_told_of_the_word_does_not_show_it(tmp_pat
         """,
     )
     assert made.holds.signs_off == {"helper"}
+
+
+class Odd(TerminationCondition):
+    """A condition of somebody's, whose text is not there yet."""
+
+    @property
+    def terminated(self) -> bool:
+        return False
+
+    @property
+    def text(self) -> str:
+        raise RuntimeError("not connected")
+
+    async def __call__(self, messages: object) -> None:
+        return None
+
+    async def reset(self) -> None:
+        pass
+
+
+def test_a_condition_that_can_not_tell_its_text_hides_nothing() -> None:
+    agent = AssistantAgent("a", ReplayChatCompletionClient(["hi"]), system_message="Be brief.")
+    team = RoundRobinGroupChat([agent], termination_condition=Odd())
+    assert holdings_of(team).signs_off == frozenset()
