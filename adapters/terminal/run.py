@@ -100,7 +100,9 @@ class _Run(PlainChat):
             if code == ExitCode.DONE:
                 self._show(self._output.finish)
             elif (turn := self._model.turn).early and not self._output.failure_told:
-                self._print_error(turn.reason or f"the turn was {turn.outcome}")
+                reason = turn.reason or f"the turn was {turn.outcome}"
+                if not self._output.told.startswith(reason):
+                    self._print_error(reason)
         if self._unread:
             await self._stop()
         return code

@@ -40,6 +40,8 @@ class Output:
     def __init__(
         self, style: OutputStyle, out: TextIO, err: TextIO, *, names: bool, verbose: bool
     ) -> None:
+        self.told = ""
+        """The last notice."""
         self.failure_told = False
         self._style = style
         self._out, self._err = out, err
@@ -55,7 +57,8 @@ class Output:
         """Write the newest event, which the picture knows."""
         text = ""
         for item in picture.news:
-            self.failure_told |= isinstance(item, NoticeItem) and item.level == "error"
+            if isinstance(item, NoticeItem):
+                self.told, self.failure_told = item.text, self.failure_told or item.level == "error"
             match item, self._style:
                 case (_, "text"):
                     text += self._text.append(item)

@@ -15,8 +15,8 @@ MOST_HELD = 100
 
 def split_sign_off(text: str) -> tuple[str, str]:
     """Split a text for people from the word on its last line."""
-    begin = _begin(text, whole=True)
-    shown = text[:begin].rstrip() if begin < len(text) else text
+    before, line = _last_line(text.rstrip())
+    shown = before.rstrip() if line == WORD else text
     return shown, text[len(shown) :]
 
 
@@ -31,20 +31,24 @@ class SignOff:
     def take(self, text: str) -> str:
         """The next piece; what of it may be shown by now."""
         text = self.held + text
-        begin = _begin(text, whole=False, in_line=self._in_line)
-        if len(text) - begin > MOST_HELD:
-            begin = len(text)
-        shown, self.held = text[:begin], text[begin:]
+        end = self._end(text)
+        if len(text) - end > MOST_HELD:
+            end = len(text)
+        shown, self.held = text[:end], text[end:]
         if shown:
             self._in_line = not shown.endswith("\n")
         return shown
 
+    def _end(self, text: str) -> int:
+        """The end of what may be shown; space stands before the word."""
+        body = text.rstrip()
+        before, line = _last_line(body)
+        grows = "\n" not in text[len(body) :]
+        if line != WORD and not (grows and WORD.startswith(line)):
+            return len(body)
+        return len(before.rstrip()) if before or not self._in_line else len(body)
 
-def _begin(text: str, *, whole: bool, in_line: bool = False) -> int:
-    """The place where a last line begins that may be the word."""
-    body = text.rstrip()
-    begin = body.rfind("\n") + 1
-    line = body[begin:].strip()
-    ended = whole or "\n" in text[len(body) :]
-    is_word = line == WORD or (bool(line) and not ended and WORD.startswith(line))
-    return begin if is_word and not (in_line and begin == 0) else len(text)
+
+def _last_line(text: str) -> tuple[str, str]:
+    begin = text.rfind("\n") + 1
+    return text[:begin], text[begin:].strip()

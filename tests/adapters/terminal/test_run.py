@@ -246,6 +246,12 @@ async def test_a_turn_that_ended_is_an_exit_code(events, code, err):
     assert (done.code, done.err) == (code, err)
 
 
+async def test_a_reason_that_a_notice_gave_is_not_said_again():
+    told = Notice(thread="", text="No answer.", level="warning", command="/retry", label="Again")
+    done = await run(Answering([told, ended("failed", "No answer.")]))
+    assert (done.code, done.err.count("No answer.")) == (ExitCode.FAILED, 1)
+
+
 async def test_a_command_is_answered_and_a_refusal_is_a_failure():
     command = await run(Answering(outcome="command", reply="Nothing is running."))
     assert (command.code, command.err) == (ExitCode.DONE, "Nothing is running.\n")

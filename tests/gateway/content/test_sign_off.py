@@ -28,13 +28,15 @@ def test_the_word_alone_on_the_last_line_is_split_off(text: str, shown: str) -> 
 @pytest.mark.parametrize(
     ("text", "shown", "held"),
     [
-        ("Done.\nTERMINATE", "Done.\n", "TERMINATE"),
-        ("Done.\nTERMINATE \n", "Done.\n", "TERMINATE \n"),
+        ("Done.\nTERMINATE", "Done.", "\nTERMINATE"),
+        ("Done.\n\n \nTERMINATE", "Done.", "\n\n \nTERMINATE"),
+        ("Done. \n", "Done.", " \n"),
+        ("Done.\nTERMINATE \n", "Done.", "\nTERMINATE \n"),
         ("Done.\nTERMS apply", "Done.\nTERMS apply", ""),
         ("Done.\nTERM\napply", "Done.\nTERM\napply", ""),
         ("TERMINATE", "", "TERMINATE"),
         ("a TERMINATE", "a TERMINATE", ""),
-        ("T\nT", "T\n", "T"),
+        ("T\nT", "T", "\nT"),
         ("Done.\nTERMINATE\nreally", "Done.\nTERMINATE\nreally", ""),
     ],
 )
@@ -44,13 +46,14 @@ def test_a_growing_text_shows_no_end_that_may_become_the_word(
     sign_off = SignOff()
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     assert "".join(map(sign_off.take, pieces)) == shown
+    assert split_sign_off(text)[0].startswith(shown)  # the message goes on from there
     assert sign_off.held == held
 
 
 @pytest.mark.parametrize("more", [" ", "\n", "\t", "\u2028"])
 def test_a_model_that_sends_nothing_but_space_for_ever_is_not_held_back(more: str) -> None:
     sign_off = SignOff()
-    assert sign_off.take("Done.\nTERMINATE") == "Done.\n"
+    assert sign_off.take("Done.\nTERMINATE") == "Done."
     for _ in range(20_000):
         sign_off.take(more)
         assert len(sign_off.held) <= MOST_HELD

@@ -76,7 +76,7 @@ async def test_the_word_for_the_team_is_not_shown_and_still_ends_it(tmp_path, st
         events = await turn(gateway, thread, "go")
         [said] = of(MessageFinished, events)
         assert (said.text, said.hidden) == ("All is done.", "\n\nTERMINATE")
-        assert "TERMINATE" not in "".join(each.text for each in of(TextDelta, events))
+        assert said.text.startswith("".join(each.text for each in of(TextDelta, events)))
         assert events[-1].outcome == "done"
         assert "All is done.\n\nTERMINATE" in markdown(await gateway.client.thread(thread), events)
         [listed] = await gateway.client.threads()
