@@ -30,7 +30,11 @@ def test_the_word_alone_on_the_last_line_is_split_off(text: str, shown: str) -> 
     [
         ("Done.\nTERMINATE", "Done.", "\nTERMINATE"),
         ("Done.\n\n \nTERMINATE", "Done.", "\n\n \nTERMINATE"),
-        ("Done. \n", "Done.", " \n"),
+        ("Done. \n", "Done. ", "\n"),
+        ("Done. \n \nTERMINATE", "Done. ", "\n \nTERMINATE"),
+        ("One ", "One ", ""),
+        ("  One  two ", "  One  two ", ""),
+        (" \n\nTERMINATE", "", " \n\nTERMINATE"),
         ("Done.\nTERMINATE \n", "Done.", "\nTERMINATE \n"),
         ("Done.\nTERMS apply", "Done.\nTERMS apply", ""),
         ("Done.\nTERM\napply", "Done.\nTERM\napply", ""),
