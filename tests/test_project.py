@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from gateway.cli import main
@@ -177,6 +178,20 @@ def check_docstrings(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_changelog_and_readme_name_what_exists():
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_contributors_and_workflows_are_told_of_targets_that_exist():
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    github = ROOT / ".github"
+    for page in (ROOT / "CONTRIBUTING.md", *github.rglob("*.md"), *github.rglob("*.yml")):
+        named = set(re.findall(r"\bmake ([a-z][a-z0-9-]*)", page.read_text()))
+        assert named <= targets, page.name
+    for workflow in (github / "workflows").glob("*.yml"):
+        steps = yaml.safe_load(workflow.read_text())["jobs"].popitem()[1]["steps"]
+        commands = [step["run"].split() for step in steps if "run" in step]
+        assert commands
+        for program, target in commands:
+            assert program == "make" or (program == "bash" and (ROOT / target).is_file())
