@@ -33,6 +33,8 @@ _SECRETS = (
 _BEDROCK = "teams.models.anthropic.AnthropicBedrockChatCompletionClient"
 _NO_KEYS = ("aws_access_key", "aws_secret_key", "aws_session_token")
 """Fields that have to be there; empty, they leave the credentials to AWS's own chain."""
+_AUTO = "teams.model_context.AutoChatCompletionContext"
+_UNBOUNDED = "teams.model_context.UnboundedChatCompletionContext"
 _DOCKER = "teams.code_executors.docker.DockerCommandLineCodeExecutor"
 
 
@@ -46,12 +48,8 @@ def autogen_form(component: Mapping[str, Any]) -> dict[str, Any]:
     if writer.missing:
         listed = "".join(f"\n  {each}" for each in writer.missing)
         raise NotImplementedError(f"AutoGen 0.7.5 has no counterpart of:{listed}")
-    for path in writer.containers:
-        warnings.warn(
-            f"{path}: AutoGen's container has a network and no limits of memory and processes.",
-            UserWarning,
-            stacklevel=3,
-        )
+    for note in writer.notes:
+        warnings.warn(note, UserWarning, stacklevel=3)
     return written
 
 
@@ -60,16 +58,22 @@ class _Writer:
 
     def __init__(self) -> None:
         self.missing: list[str] = []
-        self.containers: list[str] = []
+        self.notes: list[str] = []
 
     def component(self, form: Mapping[str, Any], path: str) -> dict[str, Any]:
         provider = form["provider"]
         place = path or "the component"
+        if provider == _AUTO:
+            self.notes.append(f"{place}: AutoGen's model is sent all messages, without a summary.")
+            first = form["config"].get("initial_messages")
+            provider, form = _UNBOUNDED, {**form, "config": {"initial_messages": first}}
         if (theirs := autogen_provider(provider)) is None:
             self.missing.append(f"{place}: {provider}")
             return {}
         if provider == _DOCKER:
-            self.containers.append(place)
+            self.notes.append(
+                f"{place}: AutoGen's container has a network and no limits of memory and processes."
+            )
         kind = _TYPES.get(provider, form.get("component_type"))
         config = dict(self._fields(provider, form["config"], path))
         config |= {field: None for field in _REQUIRED.get(provider, ()) if field not in config}

@@ -64,6 +64,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     "teams.memory.redis": ("RedisMemory",),
     "teams.messages": ("StructuredMessageFactory",),
     "teams.model_context": (
+        "AutoChatCompletionContext",
         "BufferedChatCompletionContext",
         "HeadAndTailChatCompletionContext",
         "TokenLimitedChatCompletionContext",
@@ -135,6 +136,7 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
 # AutoGen 0.7.5 can't load them: it has them not yet, or loses a field of its own.
 _NOT_LOADED_THERE = frozenset(
     {
+        "AutoChatCompletionContext",
         "AzureAISearchTool",
         "ChatCompletionClientSampler",
         "McpSessionHost",

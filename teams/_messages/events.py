@@ -44,6 +44,21 @@ class MemoryQueryEvent(_ContentEvent):
     type: Literal["MemoryQueryEvent"] = "MemoryQueryEvent"
 
 
+class ContextSummaryEvent(_ContentEvent):
+    """A summary took the place of older messages in a context."""
+
+    content: str
+    """The summary."""
+
+    covered: int
+    """Number of messages, from the first one, that it stands for."""
+
+    left_out: bool = False
+    """Some of them are left out without having been summarised."""
+
+    type: Literal["ContextSummaryEvent"] = "ContextSummaryEvent"
+
+
 class UserInputRequestedEvent(BaseAgentEvent):
     """A human is about to be asked by the input function."""
 
@@ -130,6 +145,7 @@ AgentEvent = Annotated[
     ToolCallRequestEvent
     | ToolCallExecutionEvent
     | MemoryQueryEvent
+    | ContextSummaryEvent
     | UserInputRequestedEvent
     | ModelClientStreamingChunkEvent
     | ThoughtEvent

@@ -23,6 +23,7 @@ from teams._messages.chat import (
 from teams._messages.events import (
     CodeExecutionEvent,
     CodeGenerationEvent,
+    ContextSummaryEvent,
     MemoryQueryEvent,
     ModelClientStreamingChunkEvent,
     SelectorEvent,
@@ -52,6 +53,7 @@ _BUILT_IN: tuple[MessageType, ...] = (
     SelectorEvent,
     CodeGenerationEvent,
     CodeExecutionEvent,
+    ContextSummaryEvent,
 )
 
 _BUILT_IN_TYPES: Mapping[str, MessageType] = {known.__name__: known for known in _BUILT_IN}

@@ -93,7 +93,7 @@ class MemberField:
 
 
 class ContextField(MemberField):
-    """The model context: in the compact format a growing history.
+    """The model context: a growing history and a small rest.
 
     One that overrides `save_state` has more to remember than its messages: it is a value there.
     """
@@ -105,15 +105,19 @@ class ContextField(MemberField):
         context, path = self._member(owner), path + "context"
         if not _is_plain(context):
             writer.value(path, await context.save_state())
-        elif not (
-            (unread := context.unread) and writer.has(path, unread.history, len(unread.messages))
-        ):
+            return
+        unread = context.unread
+        if not (unread and writer.has(path, unread.history, len(unread.messages))):
             writer.items(path, context.history, writer.llm_message)
+        if context.has_rest:
+            writer.value(f"{path}/rest", context.rest() or None)
 
     async def read(self, owner: Any, path: str, reader: SnapshotReader) -> None:
         context, path = self._member(owner), path + "context"
         if _is_plain(context):
             context.read_later(reader.llm_messages_later(path))
+            if context.has_rest:
+                context.load_rest(reader.value(f"{path}/rest") or {})
         elif (saved := reader.value(path)) is not None:
             await context.load_state(cast("Mapping[str, Any]", saved))
 

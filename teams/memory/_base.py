@@ -11,11 +11,8 @@ from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
 from teams._base.whole_text import whole_texts
 from teams._components.component import ComponentBase
-from teams.model_context._contexts import ChatCompletionContext
+from teams.model_context._contexts import TOLD, ChatCompletionContext
 from teams.models._types import LLMMessage, SystemMessage, UserMessage
-
-TOLD = "memory-"
-"""Beginning of a memory's name as a source; no agent's name has a hyphen."""
 
 
 class MemoryMimeType(StrEnum):

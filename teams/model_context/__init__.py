@@ -1,5 +1,6 @@
 """Model contexts: an agent's history, and the view its model gets."""
 
+from teams.model_context._auto import AutoChatCompletionContext, ContextSummary
 from teams.model_context._contexts import (
     BufferedChatCompletionContext,
     ChatCompletionContext,
@@ -11,9 +12,11 @@ from teams.model_context._contexts import (
 )
 
 __all__ = [
+    "AutoChatCompletionContext",
     "BufferedChatCompletionContext",
     "ChatCompletionContext",
     "ChatCompletionContextState",
+    "ContextSummary",
     "HeadAndTailChatCompletionContext",
     "TokenLimitedChatCompletionContext",
     "TokenLimitedChatCompletionContextConfig",

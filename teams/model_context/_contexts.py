@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -17,6 +17,9 @@ from teams.models._client import ChatCompletionClient
 from teams.models._conversation import calls_of
 from teams.models._json import dump_llm_messages, load_llm_messages
 from teams.models._types import FunctionExecutionResultMessage, LLMMessage, UserMessage
+
+TOLD = "memory-"
+"""Beginning of a memory's name as a source; no agent's name has a hyphen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
     """
 
     component_type = "chat_completion_context"
+    has_rest: ClassVar[bool] = False
+    """True if it remembers more than its messages; see `rest`."""
 
     unread: UnreadMessages | None = None
     """Saved messages, as long as nobody has asked for them; see `read_later`."""
@@ -91,14 +96,26 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
         """Forget all messages."""
         self._messages.clear()
 
+    def take_out(self, unwanted: Callable[[LLMMessage], bool]) -> None:
+        """Take out all messages that are `unwanted`."""
+        self.history.replace([each for each in self.history if not unwanted(each)])
+
+    def rest(self) -> dict[str, Any]:
+        """State besides the messages, as small JSON data; see `has_rest`."""
+        return {}
+
+    def load_rest(self, state: Mapping[str, Any]) -> None:
+        """Take over what `rest` gave, once the messages are there."""
+
     async def save_state(self) -> Mapping[str, Any]:
         """The messages, as JSON data."""
-        return {"messages": dump_llm_messages(self._messages)}
+        return {"messages": dump_llm_messages(self._messages), **self.rest()}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over saved messages in place of what is there. Raises ValueError."""
         with malformed_is_value_error("a model context"):
             self._messages.replace(load_llm_messages(_ContextRows.model_validate(state).messages))
+            self.load_rest(state)
 
 
 class UnboundedChatCompletionContext(ChatCompletionContext, Component[BaseModel]):
@@ -120,12 +137,12 @@ class BufferedChatCompletionContext(ChatCompletionContext, Component[BaseModel])
         self, buffer_size: int, initial_messages: Sequence[LLMMessage] | None = None
     ) -> None:
         super().__init__(initial_messages)
-        _require_positive("buffer_size", buffer_size)
+        require_positive("buffer_size", buffer_size)
         self._buffer_size = buffer_size
 
     @override
     async def get_messages(self) -> list[LLMMessage]:
-        return _whole_units(self._messages[-self._buffer_size :])
+        return whole_units(self._messages[-self._buffer_size :])
 
 
 class HeadAndTailChatCompletionContext(ChatCompletionContext, Component[BaseModel]):
@@ -140,17 +157,17 @@ class HeadAndTailChatCompletionContext(ChatCompletionContext, Component[BaseMode
         initial_messages: Sequence[LLMMessage] | None = None,
     ) -> None:
         super().__init__(initial_messages)
-        _require_positive("head_size", head_size)
-        _require_positive("tail_size", tail_size)
+        require_positive("head_size", head_size)
+        require_positive("tail_size", tail_size)
         self._head_size = head_size
         self._tail_size = tail_size
 
     @override
     async def get_messages(self) -> list[LLMMessage]:
         if len(self._messages) <= self._head_size + self._tail_size:
-            return _whole_units(self._messages)
-        head = _whole_units(self._messages[: self._head_size])
-        tail = _whole_units(self._messages[-self._tail_size :])
+            return whole_units(self._messages)
+        head = whole_units(self._messages[: self._head_size])
+        tail = whole_units(self._messages[-self._tail_size :])
         skipped = len(self._messages) - len(head) - len(tail)
         note = UserMessage(content=f"Skipped {skipped} messages.", source="System")
         return [*head, note, *tail]
@@ -186,7 +203,7 @@ class TokenLimitedChatCompletionContext(
     ) -> None:
         super().__init__(initial_messages)
         if token_limit is not None:
-            _require_positive("token_limit", token_limit)
+            require_positive("token_limit", token_limit)
         self._model_client = model_client
         self._token_limit = token_limit
         self._tool_schema = tool_schema
@@ -222,7 +239,7 @@ class _CountedUnits:
         # The last unit is looked at again: results may have come to its calls.
         start = self._units.pop()[0].start if self._units else 0
         base = self._tokens_of([])
-        for unit in _units(history, start):
+        for unit in units_of(history, start):
             tokens = self._tokens_of(history[unit.start : unit.stop]) - base
             self._units.append((unit, tokens))
 
@@ -240,7 +257,7 @@ class _CountedUnits:
         return [*head, *reversed(tail)]
 
 
-def _units(messages: Sequence[LLMMessage], start: int = 0) -> Generator[range]:
+def units_of(messages: Sequence[LLMMessage], start: int = 0) -> Generator[range]:
     """Units that stay whole: a message, or calls with their results.
 
     Calls that lack a result and results without calls are left out: models refuse both.
@@ -267,10 +284,12 @@ def _join_units(messages: Sequence[LLMMessage], units: Iterable[range]) -> list[
     return [messages[position] for unit in units for position in unit]
 
 
-def _whole_units(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
-    return _join_units(messages, _units(messages))
+def whole_units(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
+    """The messages without half of a call."""
+    return _join_units(messages, units_of(messages))
 
 
-def _require_positive(name: str, value: int) -> None:
+def require_positive(name: str, value: int) -> None:
+    """Raise ValueError for anything else."""
     if value <= 0:
         raise ValueError(f"{name} must be greater than 0, not {value}.")

@@ -25,6 +25,13 @@ from typing import ClassVar
 
 _FILES = re.compile(r"\b(image|file|media|document|pdf|base64)s?(_url)?\b", re.IGNORECASE)
 
+# OpenAI, Gemini, llama.cpp, vLLM and Cohere name it before the number, Mistral after it.
+_LIMIT = re.compile(
+    r"(?:maximum|limit|size|length|allowed|exceeds?)\D{0,60}?(\d{3,9})\b|\b(\d{3,9}) maximum",
+    re.IGNORECASE,
+)
+_ABOVE = re.compile(r"> ?(\d{3,9})\b")  # Anthropic
+
 
 class ModelError(RuntimeError):
     """A model call failed.
@@ -75,7 +82,19 @@ class BadRequest(ModelError):
 
 
 class ContextOverflow(BadRequest):
-    """The request is longer than the model's context."""
+    """The request is longer than the model's context.
+
+    `newest_alone`: what was sent was no more than the newest message, and what must go with it.
+    """
+
+    newest_alone = False
+
+    @property
+    def limit(self) -> int | None:
+        """Tokens of the context, if the provider has told."""
+        said = str(self).partition(" (model ")[0].replace(",", "")
+        found = _ABOVE.search(said) or _LIMIT.search(said)
+        return None if found is None else int(next(filter(None, found.groups())))
 
 
 class ContentRefused(BadRequest):

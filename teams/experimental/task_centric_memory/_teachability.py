@@ -8,7 +8,6 @@ from teams._base.cancellation import CancellationToken
 from teams.experimental.task_centric_memory._asking import recalled
 from teams.experimental.task_centric_memory._controller import MemoryController
 from teams.memory._base import (
-    TOLD,
     Memory,
     MemoryContent,
     MemoryMimeType,
@@ -16,7 +15,7 @@ from teams.memory._base import (
     last_said,
 )
 from teams.memory._base import UpdateContextResult as Update
-from teams.model_context._contexts import ChatCompletionContext
+from teams.model_context._contexts import TOLD, ChatCompletionContext
 from teams.models._types import UserMessage
 
 

@@ -22,7 +22,6 @@ from teams._base.documents import DocumentError
 from teams._base.safe_files import FileFacts
 from teams._components.component import Component
 from teams.memory._base import (
-    TOLD,
     Memory,
     MemoryContent,
     MemoryQueryResult,
@@ -40,7 +39,7 @@ from teams.memory.knowledge._sources import (
     stamp_of,
     text_of,
 )
-from teams.model_context._contexts import ChatCompletionContext
+from teams.model_context._contexts import TOLD, ChatCompletionContext
 from teams.models._types import LLMMessage, UserMessage
 
 LOG = logging.getLogger("teams")
