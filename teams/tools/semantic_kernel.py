@@ -40,6 +40,6 @@ class KernelFunctionFromToolSchema:
 
 def _module() -> ModuleType:
     with needs_extra("Semantic Kernel needs an environment with", "semantic-kernel"):
-        from teams._tools import _kernel_function  # it imports an optional package
+        from teams.models.semantic_kernel import _function  # it imports an optional package
 
-    return _kernel_function
+    return _function

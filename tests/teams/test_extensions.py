@@ -13,10 +13,7 @@ EXTENSIONS = {
     "GraphRAG": ["teams.tools.graphrag"],
     "LangChain": ["teams.tools.langchain"],
     "Mem0": ["teams.memory.mem0"],
-    "Semantic Kernel": [
-        *("teams.models.semantic_kernel", "teams.tools.semantic_kernel"),
-        "teams._tools._kernel_function",
-    ],
+    "Semantic Kernel": ["teams.models.semantic_kernel", "teams.tools.semantic_kernel"],
     "task-centric memory": ["teams.experimental.task_centric_memory"],
     "video surfer": ["teams.agents.video_surfer"],
 }

@@ -22,8 +22,8 @@ from semantic_kernel.contents.reasoning_content import ReasoningContent
 from semantic_kernel.contents.utils.author_role import AuthorRole
 from semantic_kernel.functions import KernelPlugin
 
-from teams._tools._kernel_function import ToolFunction
 from teams._tools.schema import ToolSchema
+from teams.models.semantic_kernel._function import ToolFunction
 
 if TYPE_CHECKING:
     from teams.models._types import Wire
