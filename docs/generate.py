@@ -55,7 +55,6 @@ from gateway.config.settings import (
     StoreConfig,
     TerminalConfig,
 )
-from gateway.config.store_memory import StoreMemoryKind
 from gateway.config.teams import (
     ComponentTeam,
     DemoTeam,
@@ -72,7 +71,7 @@ from gateway.config.teams import (
 from gateway.config.tracing import TracingConfig
 from teams.agents.kinds import HandoffConfig, SourceFilter
 from teams.kinds import KindsOf, ModelInfoConfig, ModelKind, RetryConfig, Section
-from teams.memory.kinds import ListMemoryKind, MemoryEntry, OwnMemoryKind
+from teams.memory.kinds import ListMemoryKind, MemoryEntry, OwnMemoryKind, StoreKind
 from teams.model_context.kinds import (
     BufferedKind,
     HeadAndTailKind,
@@ -88,6 +87,7 @@ DOCS = Path(__file__).resolve().parent
 AGENTS = KindsOf("agent").members
 TOOLS = KindsOf("tool").members
 EXECUTORS = KindsOf("executor").members
+MEMORIES = KindsOf("memory").members
 
 TABLES: list[tuple[str, list[type[Section]]]] = [
     ("At the top of the file", [Config]),
@@ -112,6 +112,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of its `chats`: a nested chat", [ChatConfig]),
     ("`[teams.NAME.agents.AGENT]`: an assistant", [AssistantConfig]),
     ("An agent of OpenAI's Responses API: `openai`", [AGENTS["openai"]]),
+    ("An agent of Azure AI: `azure_ai`", [AGENTS["azure_ai"]]),
     ("A human: `user_proxy`", [AGENTS["user_proxy"]]),
     ("A team as an agent: `society_of_mind`", [AGENTS["society_of_mind"]]),
     ("An agent with a browser: `web_surfer`", [AGENTS["web_surfer"]]),
@@ -119,6 +120,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `per_source`", [SourceFilter]),
     ("An agent that runs code: `code_executor`", [AGENTS["code_executor"]]),
     ("An agent for files: `file_surfer`", [AGENTS["file_surfer"]]),
+    ("An agent for videos: `video_surfer`", [AGENTS["video_surfer"]]),
     ("A programmer: `coder`", [AGENTS["coder"]]),
     ("`executor`: a container", [EXECUTORS["docker"]]),
     ("`executor`: this machine", [EXECUTORS["local"]]),
@@ -140,7 +142,11 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `memory`: contents", [ListMemoryKind]),
     ("An entry of `contents`", [MemoryEntry]),
     ("An entry of `memory`: your own", [OwnMemoryKind]),
-    ("An entry of `memory`: a store", [StoreMemoryKind]),
+    (
+        "An entry of `memory`: a store",
+        [StoreKind, *(MEMORIES[each] for each in ("chromadb", "redis", "mem0"))],
+    ),
+    ("An entry of `memory`: task-centric", [MEMORIES["task_centric"]]),
     (
         "`model_context`",
         [
@@ -204,6 +210,8 @@ def _table(title: str, kinds: list[type[Section]]) -> Iterator[str]:
         for name, field in described_fields(kind).items():
             if issubclass(kind, GroupTeam) and _same(inherited.get(name), field):
                 continue
+            if any(kind in each.__bases__ and name in each.__annotations__ for each in kinds):
+                continue  # they say it themselves
             if not (kind in (Config, Policies) and name in SUBTABLES):
                 rows.setdefault(field.alias or name, []).append(field)
     for name, fields in sorted(rows.items(), key=lambda row: row[0] != "type"):

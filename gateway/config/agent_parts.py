@@ -6,14 +6,9 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from teams.kinds import KINDS, Declared, KindsOf, Part, Section, Tool, setting_error
+from teams.kinds import KindsOf, Part, Section, Tool, setting_error
 
 T = TypeVar("T")
-
-_STORE = "gateway.config.store_memory:StoreMemoryKind"
-KINDS["memory"] |= {
-    name: Declared(_STORE, "ScopedMemory") for name in ("chromadb", "redis", "mem0")
-}
 
 ModelContextConfig: TypeAlias = Annotated[Part, KindsOf("context")]
 MemoryConfig: TypeAlias = Annotated[Part, KindsOf("memory")]

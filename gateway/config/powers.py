@@ -87,15 +87,20 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
             if command := _words(table.get("command")):
                 yield Power("command", " ".join([*command, *_words(table.get("args"))]))
             named = [each for each in map(table.get, ("type", "executor")) if isinstance(each, str)]
-            for known in (family.get(each) for each in named for family in KINDS.values()):
-                if known and known.power:
-                    yield Power(*known.power)
+            found = [family.get(each) for each in named for family in KINDS.values()]
+            known = [each for each in found if each]
+            for each in known:
+                yield from [Power(*each.power)] if each.power else []
+                yield from (
+                    Power("variable", name) for name in each.variables if name not in BUILT_IN
+                )
             for each in named if path[2:] else ():  # a team's type is one of ours
                 yield from _of_plugins(each)
             hosted: Any = table.get("hosted_tools")
             for tool in cast("list[Any]", hosted) if isinstance(hosted, list) else ():
                 kind = cast("dict[str, Any]", tool).get("type") if isinstance(tool, dict) else tool
-                yield Power("address", f"OpenAI's tool {kind}")
+                whose = next((each.provider for each in known if each.provider), "OpenAI")
+                yield Power("address", f"{whose}'s tool {kind}")
             yield from _of_container(table)
         case _:
             pass

@@ -7,14 +7,13 @@ from typing import Any
 
 from typing_extensions import override
 
-from gateway.base.imports import ImportPathError, Imports
+from gateway.base.imports import ImportPathError
 from gateway.config.agents import AgentConfig, AssistantConfig
 from gateway.config.mcp import McpServer, server_name
 from gateway.config.teams import AnyGroup, GraphEdge, GraphTeam
 from gateway.factory.conditions import build_condition
 from gateway.factory.memory import TeamMemory
-from gateway.factory.model_clients import ModelClients
-from gateway.factory.parts import PartFactory
+from gateway.factory.parts import Means, PartFactory
 from gateway.factory.store_memory import ScopedMemory
 from teams import DiGraph, DiGraphEdge, DiGraphNode
 from teams.agents import AssistantAgent, BaseChatAgent
@@ -40,9 +39,7 @@ class AgentFactory(PartFactory):
 
     def __init__(
         self,
-        models: ModelClients,
-        imports: Imports,
-        parts: PartFactory,
+        means: Means,
         name: str,
         *,
         servers: Mapping[str, McpServer],
@@ -50,9 +47,7 @@ class AgentFactory(PartFactory):
         team: Callable[[str], Awaitable[Team]],
         memory: Callable[[], TeamMemory] | None = None,
     ) -> None:
-        work_mb, knowledge = parts.work_mb, parts.knowledge_bases
-        super().__init__(models, imports, parts.folder, work_mb=work_mb, knowledge=knowledge)
-        self.name = name
+        super().__init__(means, name)
         self.servers = servers
         self._agents = agents
         self._team = team
@@ -105,10 +100,10 @@ class AgentFactory(PartFactory):
 
 
 async def make_group(
-    parts: PartFactory, name: str, config: AnyGroup, participants: Sequence[ChatAgent | Team]
+    parts: PartFactory, config: AnyGroup, participants: Sequence[ChatAgent | Team]
 ) -> Team:
     """A new team. Raises ImportPathError, and what the class raises."""
-    given: dict[str, Any] = {"name": name, "participants": list(participants)}
+    given: dict[str, Any] = {"name": parts.name, "participants": list(participants)}
     if config.ending is not None:
         given["termination_condition"] = build_condition(config.ending, parts.function)
     elif config.max_turns is None and (turns := config.usual_turns()):

@@ -14,7 +14,6 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, cast
-from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from pydantic import BaseModel
@@ -34,20 +33,13 @@ from gateway.config.allowances import (
 )
 from gateway.config.teams import ComponentTeam
 from teams.core import component_class, trust_component_prefix
-from teams.kinds import KINDS, KindsOf, Part, Want, if_set, wants_at
+from teams.kinds import KINDS, KindsOf, Part, Want
+from teams.memory.kinds import wants_redis
 from teams.models.kinds import wants_openai
 
 Reader: TypeAlias = Callable[[Any], Iterator[Allowance]]
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
-
-_HOST = re.compile(r"[\w.:\[\]-]+")
-
-_MODELS = {
-    "default": "https://chroma-onnx-models.s3.amazonaws.com",
-    "sentence_transformer": "https://huggingface.co",
-}
-"""Servers that embedding models are downloaded from."""
 
 _CONTAINER = {"read_only": True, "cpus": 1.0}
 """Limits of a container; one that says otherwise needs the operator's word."""
@@ -231,17 +223,6 @@ def _roots(config: Any) -> Iterator[Allowance]:
             yield AllowedMount(mount=url2pathname(path), read_only=True)
 
 
-def _azure_search(config: Any) -> Iterator[Allowance]:
-    """The service, and the provider that makes vectors."""
-    # The machine's own identity is a secret, too.
-    variables = {"": "AZURE_SEARCH_API_KEY", None: "AZURE_CLIENT_SECRET"}
-    yield from _allowances(wants_at(config.endpoint, variables.get(config.given_key, "")))
-    if provider := config.embedding_provider:
-        key = "OPENAI_API_KEY" if provider == "openai" else "AZURE_OPENAI_API_KEY"
-        wants = wants_openai(config.openai_endpoint, key, given=config.openai_api_key)
-        yield from _allowances(wants)
-
-
 def _docker(config: BaseModel) -> Iterator[Allowance]:
     given = config.model_dump(exclude_defaults=True)
     own = config.model_dump(include=config.model_fields_set & _CONTAINER.keys(), exclude_none=True)
@@ -272,49 +253,10 @@ def _knowledge(config: Any) -> Iterator[Allowance]:
         yield from _allowances(wants_openai(endpoint.base_url, given=endpoint.given_key))
 
 
-def _chroma(config: Any) -> Iterator[Allowance]:
-    """A folder or a server, and the server of the vectors."""
-    chroma = config.root
-    if chroma.client_type == "persistent":
-        yield _folder(chroma.persistence_path)
-    elif _HOST.fullmatch(chroma.host):
-        scheme = "https" if chroma.ssl else "http"
-        yield AllowedAddress(base_url=origin_of(f"{scheme}://{chroma.host}:{chroma.port}"))
-    else:
-        raise ValueError(f"found {chroma.host!r}, expected the name of Chroma's host alone")
-    vectors = chroma.embedding_function_config
-    if vectors.function_type == "openai":
-        yield from _allowances(wants_openai(None, given=vectors.given_key))
-    else:
-        yield AllowedAddress(base_url=_MODELS[vectors.function_type])
-
-
-def _redis_memory(config: Any) -> Iterator[Allowance]:
-    # Read as Redis' own client reads it; its options may name files.
-    url = urlsplit(str(config.redis_url))
-    if url.query or not url.hostname:
-        raise ValueError("expected an address of Redis such as redis://host:6379, without options")
-    yield from _redis(url.scheme, url.hostname, url.port or 6379, given=config.given_password)
-    if not config.sequential:
-        yield AllowedAddress(base_url=_MODELS["sentence_transformer"])
-
-
 def _redis_store(config: Any) -> Iterator[Allowance]:
+    given = bool(config.given_password)
     scheme = "rediss" if config.ssl else "redis"
-    yield from _redis(scheme, config.host, config.port, given=bool(config.given_password))
-
-
-def _redis(scheme: str, host: str, port: int, *, given: bool) -> Iterator[Allowance]:
-    shown = f"[{host}]" if ":" in host else host
-    key = "" if given else if_set("REDIS_PASSWORD")
-    yield from _allowances(wants_at(f"{scheme}://{shown}:{port}", key))
-
-
-def _mem0(config: Any) -> Iterator[Allowance]:
-    if not config.is_cloud:
-        raise ValueError("a component file may not set up a store of Mem0's: do it in a factory.")
-    key = "" if config.given_key else "MEM0_API_KEY"
-    yield from _allowances(wants_at("https://api.mem0.ai", key))
+    yield from _allowances(wants_redis(scheme, config.host, config.port, given=given))
 
 
 def _folder(path: str) -> Allowance:
@@ -338,14 +280,10 @@ READERS: Mapping[str, Reader] = {
     "StreamableHttpMcpToolAdapter": _server,
     "McpSessionActor": _server,
     "StaticRootsProvider": _roots,
-    "AzureAISearchTool": _azure_search,
     "DockerCommandLineCodeExecutor": _docker,
     "DiskCacheStore": _cache,
     "KnowledgeMemory": _knowledge,
     "RedisStore": _redis_store,
-    "ChromaDBVectorMemory": _chroma,
-    "RedisMemory": _redis_memory,
-    "Mem0Memory": _mem0,
 }
 """Our component classes that want something, by name; subclasses want the same."""
 

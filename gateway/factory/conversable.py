@@ -7,10 +7,8 @@ from typing import Any, cast
 
 from typing_extensions import override
 
-from gateway.base.imports import Imports
 from gateway.config.conversable import AnyPreset, ConversableTeam
-from gateway.factory.model_clients import ModelClients
-from gateway.factory.parts import PartFactory
+from gateway.factory.parts import Means, PartFactory
 from teams.base import Team
 from teams.conversable import (
     ChatCompletionModel,
@@ -41,9 +39,8 @@ class ToolFunction:
 class ConversableFactory(PartFactory):
     """Maker of a chat's team, and of its agents."""
 
-    def __init__(self, models: ModelClients, imports: Imports, parts: PartFactory) -> None:
-        work_mb, knowledge = parts.work_mb, parts.knowledge_bases
-        super().__init__(models, imports, parts.folder, work_mb=work_mb, knowledge=knowledge)
+    def __init__(self, means: Means) -> None:
+        super().__init__(means)
         self._agents: dict[str, ConversableAgent] = {}
 
     @override
@@ -91,7 +88,9 @@ class ConversableFactory(PartFactory):
         if name is None:
             return False
         client = ChatCompletionModel.__name__
-        return {"config_list": [{"model": self._models.label(name), "model_client_cls": client}]}
+        return {
+            "config_list": [{"model": self._means.models.label(name), "model_client_cls": client}]
+        }
 
     def _termination(self, text: str | None) -> Callable[[Mapping[str, Any]], Any] | None:
         if text is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.config.root import Config
+from gateway.factory.shared_parts import SharedParts
 
 if TYPE_CHECKING:
     from gateway.factory.shared_knowledge import KnowledgeMemory
@@ -20,7 +21,7 @@ class KnowledgeBases:
     def __init__(self, config: Config, folder: Path | None) -> None:
         self._tables = config.knowledge
         self._folder = folder
-        self._made: dict[str, KnowledgeMemory] = {}
+        self._made = SharedParts()
 
     def memory(self, name: str, *, portable: bool = False) -> KnowledgeMemory:
         """The memory of this name; a `portable` one for another program."""
@@ -30,10 +31,8 @@ class KnowledgeBases:
         table, folder = self._tables[name], self._folder
         if portable:
             return KnowledgeMemory(settings_of(table, None))
-        if name not in self._made:
-            index = folder and folder / f"{name}.sqlite"
-            self._made[name] = SharedKnowledge(settings_of(table, index))
-        return self._made[name]
+        index = folder and folder / f"{name}.sqlite"
+        return self._made.get(name, lambda: SharedKnowledge(settings_of(table, index)))
 
     def refresh(self) -> None:
         """Begin to bring all indexes up to date."""
@@ -42,5 +41,4 @@ class KnowledgeBases:
 
     async def aclose(self) -> None:
         """Close every memory that was made."""
-        while self._made:
-            await self._made.popitem()[1].close()
+        await self._made.aclose()

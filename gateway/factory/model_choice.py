@@ -17,16 +17,16 @@ from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
-from gateway.config.store_memory import StoreMemoryKind
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.preparation import sections
 from gateway.registry import ModelChoice
 from teams.agents.kinds import HandoffConfig
-from teams.kinds import tables_in
+from teams.kinds import Agent, tables_in
+from teams.memory.kinds import StoreKind
 
 BY_FILE = "the models of {team!r} stand in its component file"
-BY_PROVIDER = "{agent!r} asks OpenAI over an API that other models do not have"
+BY_PROVIDER = "{agent!r} asks {provider} over an API that other models do not have"
 BY_FUNCTION = "the function of {team!r} makes its own model clients, without a `model_client`"
 NO_TOOLS = "{agent!r} has {parts}, and this model calls no functions"
 
@@ -59,6 +59,8 @@ class ModelChoices:
         chains = [self._chain(name) for name in named if isinstance(name, str)]
         yield from dict.fromkeys(self._reader(name) for chain in chains for name in chain)
         for table in tables:
+            if isinstance(table, Agent) and (own := table.own_model()) != ("", ""):
+                yield "{} ({})".format(*own)
             if isinstance(table, ComponentTeam):
                 yield "the models of its component file"
             elif isinstance(table, FactoryTeam) and not self.takes_model(table):
@@ -85,8 +87,8 @@ class ModelChoices:
             case _:
                 if isinstance(config, GroupTeam):
                     for name, agent in config.agents.items():
-                        if agent.speaker.kind.name == "openai":
-                            yield BY_PROVIDER.format(agent=name)
+                        if provider := agent.speaker.provider:
+                            yield BY_PROVIDER.format(agent=name, provider=provider)
                 for inner in teams_inside(config):
                     yield from self._fixed(inner)
 
@@ -126,6 +128,6 @@ def _calling_parts(agent: AgentConfig, *, remembers: bool) -> str:
     if called is None or called or has_servers or speaker.built_in():
         return "tools"
     is_told = remembers and isinstance(speaker, AssistantConfig)
-    if is_told or any(isinstance(each, StoreMemoryKind) for each in tables):
+    if is_told or any(isinstance(each, StoreKind) for each in tables):
         return "a memory"
     return "hand-offs" if any(isinstance(each, HandoffConfig) for each in tables) else ""

@@ -2,62 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from gateway.base.imports import ImportPathError, Imports
+from gateway.base.redaction import REDACTION
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
+from gateway.factory.shared_parts import SharedParts
+from gateway.factory.store_memory import ScopedMemory
+from gateway.values import value
 from teams.kinds import Part
 from teams.memory import Memory
+from teams.memory.kinds import StoreKind
 from teams.model_context import ChatCompletionContext
 from teams.model_context.kinds import TokenLimitedKind
 from teams.models import ChatCompletionClient
 from teams.tools import BaseTool
 
 
-class PartFactory:
-    """Makes parts; each call makes everything anew but the model clients.
+@value
+class Means:
+    """Means of the makers of a thread's teams."""
 
-    `folder` is where code is run that has no other place, None for a temporary one; `work_mb` are
-    the megabytes it may have. What is made
-    raises what its class raises, and ImportPathError.
+    models: ModelClients
+    imports: Imports
+    folder: Path | None
+    """Place of code that has no other one; None for a temporary one."""
+    work_mb: float
+    """Megabytes that it may have."""
+    knowledge: KnowledgeBases
+    shared: SharedParts
+
+
+class PartFactory:
+    """Makes parts; each call makes everything anew but what threads share.
+
+    What is made raises what its class raises, and ImportPathError.
     """
 
-    def __init__(
-        self,
-        models: ModelClients,
-        imports: Imports,
-        folder: Path | None,
-        *,
-        work_mb: float,
-        knowledge: KnowledgeBases,
-    ) -> None:
-        self.name = ""
-        self._models = models
-        self._imports = imports
-        self.folder = folder
-        self.work_mb = work_mb
-        self.knowledge_bases = knowledge
+    def __init__(self, means: Means, name: str = "") -> None:
+        self.name = name
+        self.folder = means.folder
+        self.work_mb = means.work_mb
+        self._means = means
 
     def load(self, path: str) -> Any:
         """The object at the path. Raises ImportPathError."""
-        return self._imports.load(path)
+        return self._means.imports.load(path)
 
     def function(self, path: str) -> Any:
         """The function or class at the path. Raises ImportPathError."""
-        return self._imports.load_callable(path)
+        return self._means.imports.load_callable(path)
 
     def client(self, name: str) -> ChatCompletionClient:
         """The model client of this name."""
-        return self._models.client(name)
+        return self._means.models.client(name)
 
     def openai(self, name: str) -> tuple[Any, str]:
         """The SDK's client of an OpenAI model, and the model's name."""
-        return self._models.openai(name)
+        return self._means.models.openai(name)
 
     async def agent(self, name: str) -> Any:
         """Refuse: a chat of two has no agents as tools."""
@@ -67,9 +74,21 @@ class PartFactory:
         """Refuse: a chat of two has no teams as tools."""
         raise NotImplementedError(name)
 
+    def shared(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """A part that all threads share, closed when Parley ends."""
+        return self._means.shared.get(key, make)
+
+    def masked(self, text: str) -> str:
+        """The text without known secrets and what looks like a token."""
+        return REDACTION.all(text)
+
+    def scoped(self, table: StoreKind) -> Memory:
+        """The memory of a store's table, in parts for each scope."""
+        return ScopedMemory(self.name, table, self.function)
+
     def content_type(self, path: str) -> type[BaseModel]:
         """The type of structured answers."""
-        found = self._imports.load(path)
+        found = self._means.imports.load(path)
         if not (isinstance(found, type) and issubclass(found, BaseModel)):
             raise ImportPathError(f"{path!r} is not a pydantic model")
         return found
@@ -85,4 +104,4 @@ class PartFactory:
 
     def knowledge(self, name: str) -> Memory:
         """The memory of [knowledge] that all threads share."""
-        return self.knowledge_bases.memory(name, portable=self.folder is None)
+        return self._means.knowledge.memory(name, portable=self.folder is None)

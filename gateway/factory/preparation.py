@@ -71,6 +71,8 @@ class Preparation:
                 self._imports.load(kind.made_by)
             if kind.slow:
                 load_http(kind.slow)
+            if not trial:
+                _import(kind.sdk)
         if isinstance(section, McpConfig | McpReference):
             _import(MCP)
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel
 from typing_extensions import override
 
-from gateway.config.store_memory import StoreMemoryKind
 from gateway.factory.memory import (
     LONGEST,
     NO_TURN,
@@ -24,23 +23,17 @@ from gateway.factory.memory import (
 )
 from gateway.store.records import MemoPlace
 from teams.memory import Memory, MemoryContent, MemoryQueryResult, UpdateContextResult
+from teams.memory.kinds import StoreKind
 from teams.model_context import ChatCompletionContext
 from teams.tools import FunctionTool, ToolTraits
 
-_KINDS = {
-    "chromadb": ("teams.memory.chromadb.ChromaDBVectorMemory", "collection_name", "memory_store"),
-    "redis": ("teams.memory.redis.RedisMemory", "index_name", "chat_history"),
-    "mem0": ("teams.memory.mem0.Mem0Memory", "user_id", "parley"),
-}
-"""Classes, with the setting that names a part, and its usual value."""
 
-
-def make_part(config: StoreMemoryKind, place: MemoPlace, load: Callable[[str], Any]) -> Memory:
+def make_part(config: StoreKind, place: MemoPlace, load: Callable[[str], Any]) -> Memory:
     """The store's part for a place.
 
     Raises ValueError for options that its class does not know, and what the class raises.
     """
-    provider, key, usual = _KINDS[config.type]
+    key, usual = config.part
     named = "\n".join((place.team, place.scope, place.key))
     options = dict(config.options)
     options[key] = f"{options.get(key, usual)}-{sha256(named.encode()).hexdigest()[:24]}"
@@ -50,6 +43,7 @@ def make_part(config: StoreMemoryKind, place: MemoPlace, load: Callable[[str], A
             options["embedding_function_config"] = {**others, "function": function}
         case _:
             pass
+    provider = config.kind.made_by.replace(":", ".")
     part = Memory.load_component({"provider": provider, "config": options}, Memory)
     settings: BaseModel = getattr(part, "_config")  # noqa: B009 (private)
     known = {*type(settings).model_fields}
@@ -62,7 +56,7 @@ def make_part(config: StoreMemoryKind, place: MemoPlace, load: Callable[[str], A
 class ScopedMemory(Memory):
     """The present turn's part of an operator's store."""
 
-    def __init__(self, team: str, config: StoreMemoryKind, load: Callable[[str], Any]) -> None:
+    def __init__(self, team: str, config: StoreKind, load: Callable[[str], Any]) -> None:
         self._team = team
         self._config = config
         self._load = load

@@ -24,7 +24,6 @@ from gateway.config.mcp import McpReference
 from gateway.config.nesting import servers_of, teams_inside
 from gateway.config.policies import ASKER
 from gateway.config.root import Config
-from gateway.config.store_memory import StoreMemoryKind
 from gateway.config.teams import (
     AnyGroup,
     ComponentTeam,
@@ -46,9 +45,10 @@ from gateway.factory.memory import FORGET, REMEMBER, TeamMemory
 from gateway.factory.model_choice import ModelChoices
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
-from gateway.factory.parts import PartFactory
+from gateway.factory.parts import Means
 from gateway.factory.preparation import Preparation
 from gateway.factory.servers import pin_of
+from gateway.factory.shared_parts import SharedParts
 from gateway.factory.store_memory import make_part
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from gateway.store.records import MemoPlace
@@ -56,6 +56,7 @@ from gateway.values import NO_ORIGIN, Origin
 from teams.base import ChatAgent, Team, ToolCall
 from teams.kinds import Named, tables_in, uses_of
 from teams.memory import Memory
+from teams.memory.kinds import StoreKind
 
 if TYPE_CHECKING:
     from teams.models import ChatCompletionClient
@@ -109,6 +110,7 @@ class TeamFactory:
         self._default = config.team_name()
         self.knowledge = KnowledgeBases(config, knowledge_folder)
         """Memories over folders and pages, with their indexes in `knowledge_folder`."""
+        self._shared = SharedParts()
         self._choices = ModelChoices(config, self._models, imports)
 
     @property
@@ -235,15 +237,16 @@ class TeamFactory:
         if failed:
             raise GatewayError(LEFT.format(stores=", ".join(failed)))
 
-    def _stores_of_people(self) -> Iterator[tuple[str, StoreMemoryKind]]:
+    def _stores_of_people(self) -> Iterator[tuple[str, StoreKind]]:
         for name, team in self._config.teams.items():
             for _, table in tables_in(team):
-                if isinstance(table, StoreMemoryKind) and table.scope == "person":
+                if isinstance(table, StoreKind) and table.scope == "person":
                     yield name, table
 
     async def aclose(self) -> None:
-        """Close the model clients and the indexes of knowledge."""
+        """Close what threads share: model clients, indexes of knowledge and others."""
         await self.knowledge.aclose()
+        await self._shared.aclose()
         await self._models.aclose()
         for client in list(self._own_clients):
             await client.close()
@@ -275,13 +278,10 @@ class TeamFactory:
         async def inner(team: str) -> Team:
             return await self._build(team, self._config.teams[team], given)
 
-        parts = self._parts(given)
         # Another program, for which a portable team is, has no store.
         memory = config.memory and given.code and partial(TeamMemory, name, config.memory)
         agents = AgentFactory(
-            given.models,
-            self._imports,
-            parts,
+            self._means(given),
             name,
             servers=self._config.mcp,
             agents=config.agents,
@@ -293,7 +293,7 @@ class TeamFactory:
             await (agents.agent(member) if member in config.agents else inner(member))
             for member in config.members
         ]
-        return await make_group(parts, name, config, participants)
+        return await make_group(agents, config, participants)
 
     def _memory_rule(self, name: str, call: ToolCall) -> ToolRule | None:
         """The rule for a tool that changes the asker's own memory."""
@@ -319,13 +319,16 @@ class TeamFactory:
     async def _conversable(self, name: str, config: ConversableTeam, given: _ThreadParts) -> Team:
         from gateway.factory.conversable import ConversableFactory  # few need it
 
-        maker = ConversableFactory(given.models, self._imports, self._parts(given))
-        return await maker.chat(name, config)
+        return await ConversableFactory(self._means(given)).chat(name, config)
 
-    def _parts(self, given: _ThreadParts) -> PartFactory:
-        work_mb = self._config.attachments.work_mb
-        return PartFactory(
-            given.models, self._imports, given.code, work_mb=work_mb, knowledge=self.knowledge
+    def _means(self, given: _ThreadParts) -> Means:
+        return Means(
+            models=given.models,
+            imports=self._imports,
+            folder=given.code,
+            work_mb=self._config.attachments.work_mb,
+            knowledge=self.knowledge,
+            shared=self._shared,
         )
 
     def _component(self, config: ComponentTeam) -> Team:
@@ -394,7 +397,8 @@ class TeamFactory:
             if use.by is speaker and use.meaning == Named("teams"):
                 labels |= self._labels(use.value, self._config.teams[use.value])
         model: str | None = getattr(speaker, "model", None)
-        return labels | {name: "" if model is None else self._models.label(model)}
+        own, _ = speaker.own_model()
+        return labels | {name: own if model is None else self._models.label(model)}
 
     def _is_written_here(self, name: str) -> bool:
         """True if the config alone defines the team, without files or Python."""

@@ -125,7 +125,7 @@ class AgentTables(ABC):
         if form is None:
             return None
         name, table_of = kind_of(family, form), KindsOf(family).members
-        if name in (None, "openai"):
+        if name is None or not table_of[name].kind.has_form:
             what = "model context" if family == "context" else family
             self.report.lose(path, f"no {what} like {form['provider']}")
             return None

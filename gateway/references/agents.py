@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from gateway.base.imports import ImportPathError
@@ -16,6 +17,7 @@ from gateway.factory.http_tools import http_refusal
 from gateway.references.lookup import Lookup, check_name
 from teams.kinds import (
     Chatter,
+    Folder,
     ImportPath,
     KindsOf,
     Named,
@@ -99,13 +101,15 @@ class AgentChecker:
                 yield from self._team_tool(use.place, use.by, use.value)
 
     def _class(self, place: KeyPath, table: Part) -> Iterator[Problem]:
-        """A mistake if there is no class; those of ours are there."""
+        """A mistake if its class, or a package of it, is missing."""
+        key = KindsOf(table.kind.family).key
         try:
+            table.require()
             if is_others(table):
                 self._lookup.imports.load_callable(table.kind.made_by)
-        except ImportPathError as error:
-            key = KindsOf(table.kind.family).key
-            yield Problem(path=(*place, key), text=str(error))
+        except (ImportPathError, ImportError) as error:
+            shown = (*place, key) if key in type(table).model_fields else place
+            yield Problem(path=shown, text=str(error))
 
     def _use(self, name: str, use: Use) -> Iterator[Problem]:
         """Mistakes of one setting that names something."""
@@ -130,13 +134,20 @@ class AgentChecker:
             case Named("handoffs"):
                 if problem := self._roster.unreachable(value, me=name):
                     yield Problem(path=place, text=problem)
-            case Reaches():
-                host, method = urlsplit(value).hostname or "", getattr(use.by, "method", "GET")
-                tool = getattr(use.by, "name", name)
-                if said := http_refusal(lookup.config.policies.http, tool, host, method):
-                    yield Problem(path=place, text=said)
+            case Folder() | Reaches():
+                yield from self._outside(name, use)
             case _:
                 pass
+
+    def _outside(self, name: str, use: Use) -> Iterator[Problem]:
+        """A folder that is missing, or a host that is refused."""
+        policy, value = self._lookup.config.policies.http, use.value
+        if use.meaning == Reaches():
+            host, method = urlsplit(value).hostname or "", getattr(use.by, "method", "GET")
+            if said := http_refusal(policy, getattr(use.by, "name", name), host, method):
+                yield Problem(path=use.place, text=said)
+        elif not Path(value).is_dir():
+            yield Problem(path=use.place, text=f"found {value!r}, expected a folder")
 
     def _team_tool(self, path: KeyPath, tool: Tool, name: str) -> Iterator[Problem]:
         team = self._lookup.config.teams.get(name)

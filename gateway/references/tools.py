@@ -17,13 +17,13 @@ from gateway.config.conversable import ConversableTeam
 from gateway.config.nesting import servers_of
 from gateway.config.problems import Problem
 from gateway.config.root import Config
-from gateway.config.store_memory import StoreMemoryKind
 from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.memory import FORGET, REMEMBER
 from teams.agents.kinds import HandoffConfig
 from teams.code_executor import EXECUTE_CODE
 from teams.kinds import Part, tables_in
+from teams.memory.kinds import StoreKind
 
 
 def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
@@ -83,7 +83,7 @@ def _tools_of_team(team: GroupTeam | ConversableTeam, imports: Imports) -> set[s
         tables = [each for _, each in tables_in(agent)]
         if any(isinstance(e, Part) and e.kind.family == "memory" for e in tables):
             known.add(MEMORY)
-        if any(isinstance(each, StoreMemoryKind) for each in tables):
+        if any(isinstance(each, StoreKind) for each in tables):
             known.add(REMEMBER)
         speaker = agent.speaker
         if (tools := speaker.called()) is None:
@@ -100,11 +100,11 @@ def check_tool_arguments(config: Config, imports: Imports) -> Iterator[Problem]:
     """Unknown arguments in rules, and rules that can't hold."""
     groups = [team for team in config.teams.values() if isinstance(team, GroupTeam)]
     speakers = [each.speaker for team in groups for each in team.agents.values()]
-    hosted = {name for each in speakers for name in each.hosted_names()}
+    hosted = {name: each.provider for each in speakers for name in each.hosted_names()}
     for tool, policy in config.policies.tools.named().items():
         if tool in hosted and policy.action != "allow":
-            text = f"found {policy.action!r}, expected 'allow': OpenAI runs {tool} without asking"
-            said = f"{text}; take it out of hosted_tools if it must not run"
+            text = f"found {policy.action!r}, expected 'allow': {hosted[tool]} runs {tool} without"
+            said = f"{text} asking; take it out of hosted_tools if it must not run"
             yield Problem(path=("policies", "tools", tool), text=said)
     schemas: dict[str, set[str]] = {}
     for tool, names in _schemas(config, imports):

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple, TypeAlias
 
 Family: TypeAlias = Literal["agent", "team", "tool", "executor", "context", "memory", "model"]
-Power: TypeAlias = tuple[Literal["command", "code"], str]
+Power: TypeAlias = tuple[Literal["command", "code", "address"], str]
 
 
 class Declared(NamedTuple):
@@ -19,7 +19,10 @@ class Declared(NamedTuple):
     """True if a key of this name tells it, and no `type`."""
 
     power: Power | None = None
-    """Program or code that it starts, for the operator's word."""
+    """Program or code that it starts, or server that it reaches, for the operator's word."""
+
+    provider: str = ""
+    """The provider that runs an agent's hosted tools."""
 
     variables: tuple[str, ...] = ()
     """Variables that it reads, likewise: before the operator's word no table is imported."""
@@ -39,7 +42,13 @@ _AGENTS = "teams.agents.kinds"
 
 KINDS: dict[Family, dict[str, Declared]] = {
     "agent": {
-        "openai": Declared("teams.agents.openai.kind:OpenAIKind", "OpenAIAgent"),
+        "openai": Declared("teams.agents.openai.kind:OpenAIKind", "OpenAIAgent", provider="OpenAI"),
+        "azure_ai": Declared(
+            "teams.agents.azure.kind:AzureAIKind",
+            "AzureAIAgent",
+            provider="Azure AI",
+            variables=("AZURE_CLIENT_SECRET",),
+        ),
         "user_proxy": Declared(f"{_AGENTS}:UserProxyKind", "UserProxyAgent"),
         "code_executor": Declared(f"{_AGENTS}:CodeExecutorKind", "CodeExecutorAgent"),
         "society_of_mind": Declared(f"{_AGENTS}:SocietyOfMindKind", "SocietyOfMindAgent"),
@@ -49,6 +58,11 @@ KINDS: dict[Family, dict[str, Declared]] = {
             "teams.agents.web_surfer.kind:WebSurferKind",
             "MultimodalWebSurfer",
             power=("command", "a browser, on any public address"),
+        ),
+        "video_surfer": Declared(
+            "teams.agents.video_surfer.kind:VideoSurferKind",
+            "VideoSurfer",
+            power=("address", "huggingface.co, for a model that hears"),
         ),
         "message_filter": Declared(f"{_AGENTS}:MessageFilterKind", "MessageFilterAgent"),
     },
@@ -91,6 +105,12 @@ KINDS: dict[Family, dict[str, Declared]] = {
     "memory": {
         "path": Declared(f"{_MEMORIES}:OwnMemoryKind", "Memory", by_key=True),
         "contents": Declared(f"{_MEMORIES}:ListMemoryKind", "ListMemory", by_key=True),
+        "chromadb": Declared("teams.memory.chromadb.kind:ChromaKind", "ChromaDBVectorMemory"),
+        "redis": Declared("teams.memory.redis.kind:RedisKind", "RedisMemory"),
+        "mem0": Declared("teams.memory.mem0.kind:Mem0Kind", "Mem0Memory"),
+        "task_centric": Declared(
+            "teams.experimental.task_centric_memory.kind:TaskCentricKind", "Teachability"
+        ),
     },
     "model": {
         "openai": Declared(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -63,6 +63,9 @@ class Kind:
 
     unread: tuple[str, ...] | None = ()
     """Fields of a component file that need no setting; None for all others."""
+
+    has_form: bool = True
+    """False if no component becomes its table."""
 
     slow: str = ""
     """HTTP library that its first use loads, which takes time."""
@@ -138,6 +141,18 @@ class Maker(Protocol):
         """Another team of the config."""
         ...
 
+    def shared(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """A part that all threads share, closed when Parley ends."""
+        ...
+
+    def masked(self, text: str) -> str:
+        """The text without known secrets and what looks like a token."""
+        ...
+
+    def scoped(self, table: Any) -> Any:
+        """The memory of a store's table, in parts for each scope."""
+        ...
+
 
 class Item(Section):
     """A table that stands for a value."""
@@ -184,6 +199,10 @@ class Part(Item):
         """The powers of a component with this config."""
         yield from ()
 
+    @staticmethod
+    def require() -> None:
+        """Raise ImportError where a package is missing."""
+
     def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
         """Check what its names don't tell."""
         yield from ()
@@ -215,6 +234,9 @@ def own_part(maker: Maker, path: str, made_by: str, **options: Any) -> Any:
 class Agent(Part):
     """A table of an agent."""
 
+    provider: ClassVar[str] = ""
+    """The provider that keeps its conversation and runs its hosted tools."""
+
     @property
     def speaker(self) -> Agent:
         """The agent that speaks in the end."""
@@ -231,6 +253,10 @@ class Agent(Part):
     def hosted_names(self) -> Collection[str]:
         """Names of tools that run at its provider."""
         return ()
+
+    def own_model(self) -> tuple[str, str]:
+        """A model outside of [models], and its server; empty for none."""
+        return "", ""
 
 
 class DescribedAgent(Agent):
@@ -258,6 +284,33 @@ class Tool(Part):
     def shown(self, load: Load) -> Shown | None:
         """Tell what the model sees; None if only building tells."""
         return None
+
+
+class ReadyTool(Tool):
+    """A table of a tool without a thread: a check makes it."""
+
+    blames: ClassVar[Place] = ()
+    """The setting that is wrong if it can't be made."""
+
+    def made(self, load: Load) -> Any:
+        """A new tool. Raises ValueError, TypeError, AttributeError and ImportError."""
+        raise NotImplementedError
+
+    @override
+    async def build(self, maker: Maker, **more: Any) -> Any:
+        return self.made(maker.load)
+
+    @override
+    def shown(self, load: Load) -> Shown:
+        made = self.made(load)
+        return Shown(made.name, made.schema)
+
+    @override
+    def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
+        try:
+            _ = self.made(load).schema  # made when asked for
+        except (ValueError, TypeError, AttributeError, ImportError) as error:
+            yield self.blames, str(error)
 
 
 def argument_of(name: str, meanings: tuple[Meaning, ...]) -> str | None:
@@ -330,9 +383,9 @@ def uses_of(table: Section, place: Place = ()) -> Iterator[Use]:
         is_item = bool(where) and isinstance(where[-1], int)
         for name, meanings in meanings_of(type(each)).items():
             for at, value in _leaves(getattr(each, name), (*where, name)):
-                for meaning in meanings if isinstance(value, str) and value else ():
+                for meaning in meanings if isinstance(value, str | Path) and value else ():
                     shown = at if meaning.is_precise or not is_item else where
-                    yield Use(shown, cast("str", value), meaning, each)
+                    yield Use(shown, str(value), meaning, each)
 
 
 def tables_in(value: object, place: Place = ()) -> Iterator[tuple[Place, Section]]:

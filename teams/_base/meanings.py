@@ -59,6 +59,13 @@ class Reaches(Meaning):
 
 
 @dataclass(frozen=True, slots=True)
+class Folder(Meaning):
+    """A folder that has to be there."""
+
+    is_precise: ClassVar = True
+
+
+@dataclass(frozen=True, slots=True)
 class InThread(Meaning):
     """A folder; the thread's own if not given."""
 

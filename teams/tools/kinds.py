@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from typing_extensions import override
 
 from teams._base.kind_family import KindsOf
-from teams._base.kinds import Kind, Load, Maker, Part, Place, Shown, Tool
+from teams._base.kinds import Kind, Load, Maker, Part, Place, ReadyTool, Shown, Tool
 from teams._base.meanings import Named, PythonOnly
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-class FunctionToolKind(Tool):
+class FunctionToolKind(ReadyTool):
     """A tool made from a Python function.
 
     `"package.module:function"` is short for its `path`.
@@ -41,8 +41,8 @@ class FunctionToolKind(Tool):
     The function's parameters must have no defaults then.
     """
 
+    @override
     def made(self, load: Load) -> BaseTool[Any, Any]:
-        """A new tool. Raises ValueError for what is none."""
         from teams._tools.base import BaseTool  # the engine's
         from teams._tools.function import FunctionTool  # the engine's
 
@@ -63,22 +63,6 @@ class FunctionToolKind(Tool):
         if not callable(function):
             raise ValueError(f"{self.path!r} is not a function")
         return FunctionTool(function, self.description, self.name, strict=self.strict)
-
-    @override
-    async def build(self, maker: Maker, **more: Any) -> BaseTool[Any, Any]:
-        return self.made(maker.load)
-
-    @override
-    def shown(self, load: Load) -> Shown:
-        made = self.made(load)
-        return Shown(made.name, made.schema)
-
-    @override
-    def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
-        try:
-            _ = self.made(load).schema  # made when asked for
-        except (ValueError, TypeError) as error:  # also of functions that fit no schema
-            yield (), str(error)
 
 
 class AgentToolKind(Tool):

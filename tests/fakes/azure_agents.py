@@ -7,6 +7,8 @@ Paths, shapes and refusals as in the REST reference of `azure-ai-agents` 1.1
 from __future__ import annotations
 
 import asyncio
+import ssl
+import time
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, Self
@@ -36,11 +38,17 @@ class FakeAzureAgents:
         self.stores: dict[str, list[str]] = {}
         self.begun = asyncio.Event()
         self.made = 0
+        self.tokens: list[str] = []
+        """Tokens that the machine's identity was given."""
+        self.allowed: list[str] = []
+        """The authorization of each request for a run."""
+        self.tls: ssl.SSLContext | None = None
         self.url = ""
 
     async def __aenter__(self) -> Self:
         app = web.Application()
         add = app.router.add_route
+        add("GET", "/identity", self._identify)
         add("POST", "/assistants", self._make_agent)
         add("DELETE", "/assistants/{id}", self._delete_agent)
         add("POST", "/threads", self._make_thread)
@@ -59,12 +67,25 @@ class FakeAzureAgents:
         add("POST", "/vector_stores/{id}/file_batches", self._index)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self.tls).start()
+        host = "https://localhost" if self.tls else "http://127.0.0.1"
+        self.url = f"{host}:{self._runner.addresses[0][1]}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._runner.cleanup()
+
+    @property
+    def connections(self) -> int:
+        """Connections that are open."""
+        return len(self._runner.server.connections) if self._runner.server else 0
+
+    async def _identify(self, _: web.Request) -> web.Response:
+        """The token of a managed identity, as App Service gives it."""
+        self.tokens.append(f"token-{len(self.tokens) + 1}")
+        expires = str(int(time.time()) + 3600)
+        token = {"access_token": self.tokens[-1], "expires_on": expires, "token_type": "Bearer"}
+        return web.json_response({**token, "resource": "https://ai.azure.com"})
 
     def _id(self, kind: str) -> str:
         self.made += 1
@@ -92,6 +113,7 @@ class FakeAzureAgents:
         if any(run["status"] not in OVER for run in self.threads[thread]):
             return _error(400, f"Thread {thread} already has an active run.")
         self.runs.append(body)
+        self.allowed.append(request.headers.get("Authorization", ""))
         mark = body.get("metadata", {})
         run: dict[str, Any] = {"id": self._id("run"), "object": "thread.run", "metadata": mark}
         run |= {"thread_id": thread, "status": "queued", "usage": None}

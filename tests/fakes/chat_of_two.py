@@ -10,7 +10,8 @@ from gateway.config.conversable import ConversableTeam
 from gateway.factory.conversable import ConversableFactory
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
-from gateway.factory.parts import PartFactory
+from gateway.factory.parts import Means
+from gateway.factory.shared_parts import SharedParts
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.scripted import CAN_CALL
 
@@ -35,7 +36,12 @@ def chats_of_two(folder: Path) -> Any:
     loaded = load_config(folder / "config.toml")
     config = loaded.config.teams["poems"]
     assert isinstance(config, ConversableTeam)
-    models = ModelClients(loaded.config, loaded.imports)
-    knowledge = KnowledgeBases(loaded.config, None)
-    parts = PartFactory(models, loaded.imports, None, work_mb=1, knowledge=knowledge)
-    return lambda: ConversableFactory(models, loaded.imports, parts).chat("poems", config)
+    means = Means(
+        models=ModelClients(loaded.config, loaded.imports),
+        imports=loaded.imports,
+        folder=None,
+        work_mb=1,
+        knowledge=KnowledgeBases(loaded.config, None),
+        shared=SharedParts(),
+    )
+    return lambda: ConversableFactory(means).chat("poems", config)

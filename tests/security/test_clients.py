@@ -58,11 +58,15 @@ ROWS = {
     ("gateway/app/tracing.py", "OTLPSpanExporter"): "the operator's collector",
     ("teams/cache_store/redis.py", "Redis"): "the operator's Redis",
     ("teams/code_executors/_container.py", "from_env"): "the machine's container engine",
-    ("teams/memory/chromadb.py", "HttpClient"): "the operator's Chroma",
+    ("teams/memory/chromadb/__init__.py", "HttpClient"): "the operator's Chroma",
     # Downloads and tokens of a library's own maker.
     ("teams/auth/azure/_token_provider.py", "DefaultAzureCredential"): "Microsoft's token servers",
     ("teams/tools/azure/_search.py", "DefaultAzureCredential"): "Microsoft's token servers",
-    ("teams/memory/chromadb.py", "DefaultEmbeddingFunction"): "Chroma's own model, with its hash",
+    ("teams/agents/azure/_project.py", "DefaultAzureCredential"): "Microsoft's token servers",
+    (
+        "teams/memory/chromadb/__init__.py",
+        "DefaultEmbeddingFunction",
+    ): "Chroma's own model, with its hash",
     ("teams/models/_tokens.py", "get_encoding"): "OpenAI's own table, with its hash",
     # Processes.
     ("teams/code_executors/_process.py", "subprocess_exec"): "BoundedOutput",

@@ -50,7 +50,7 @@ ROWS = {
     "teams/models/_exchange.py": EDGE,
     "teams/models/_past_calls.py": WHOLE,
     "teams/models/_structured.py": EDGE,
-    "teams/memory/redis.py": "teams/memory/_base.py makes MemoryContent whole",
+    "teams/memory/redis/__init__.py": "teams/memory/_base.py makes MemoryContent whole",
     "teams/testing/_answers.py": FAKE,
     "gateway/access/grants.py": "arguments of a call, compared with folders",
     "gateway/app/export.py": OWN,

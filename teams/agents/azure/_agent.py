@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from typing_extensions import override
 
@@ -18,7 +18,15 @@ from teams.agents._hosted_files import HostedFilesAgent, HostedFilesState
 if TYPE_CHECKING:
     from azure.ai.agents.models import ToolDefinition
 
-_KINDS = ("code_interpreter", "file_search", "bing_grounding", "azure_ai_search", "azure_function")
+HostedTool: TypeAlias = Literal[
+    "code_interpreter", "file_search", "bing_grounding", "azure_ai_search", "azure_function"
+]
+"""Names of the service's own tools."""
+
+
+def require_azure() -> None:
+    """Raise ImportError where a package is missing."""
+    require_packages("AzureAIAgent needs", "azure", "azure", "azure.ai")
 
 
 class AzureAIAgentState(HostedFilesState):
@@ -66,15 +74,15 @@ class AzureAIAgent(HostedFilesAgent):
         tool_resources: Mapping[str, Any] | None = None,
         top_p: float | None = None,
     ) -> None:
-        require_packages("AzureAIAgent needs", "azure", "azure", "azure.ai")
+        require_azure()
         from teams.agents.azure._runs import AzureRuns  # for start-up
 
         here: list[Any] = []
         self._hosted: list[dict[str, Any]] = []
         for tool in tools or ():
             if isinstance(tool, str):
-                if tool not in _KINDS:
-                    raise ValueError(f"tools: found {tool!r}, expected {', '.join(_KINDS)}.")
+                if tool not in (known := get_args(HostedTool)):
+                    raise ValueError(f"tools: found {tool!r}, expected {', '.join(known)}.")
                 self._hosted.append({"type": tool})
             elif isinstance(tool, Mapping):  # the SDK's definitions are mappings, too
                 self._hosted.append(_plain(tool))

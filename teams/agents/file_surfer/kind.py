@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from typing_extensions import override
 
-from teams._base.kinds import DescribedAgent, Kind, Load, Model, Place, Want
-from teams._base.meanings import Given, InThread
+from teams._base.kinds import DescribedAgent, Kind, Model, Want
+from teams._base.meanings import Folder, Given, InThread
 from teams._base.tables import ConfigPath
 
 TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))
@@ -26,17 +26,12 @@ class FileSurferKind(DescribedAgent):
     model: Model = ""
     """Name of its model in [models]; default_model if not given."""
 
-    folder: Annotated[ConfigPath | None, InThread(), Given("base_path")] = None
+    folder: Annotated[ConfigPath | None, Folder(), InThread(), Given("base_path")] = None
     """Folder that it never leaves; the thread's own folder if not given."""
 
     @override
     def built_in(self) -> frozenset[str]:
         return TOOLS
-
-    @override
-    def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
-        if self.folder and not self.folder.is_dir():
-            yield ("folder",), f"found {str(self.folder)!r}, expected a folder"
 
     @staticmethod
     @override

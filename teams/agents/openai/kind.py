@@ -21,7 +21,10 @@ SDK = (*CHAT, "openai.resources.responses.responses")
 class OpenAIKind(DescribedAgent):
     """An agent over OpenAI's Responses API, also with tools that run there."""
 
-    kind: ClassVar = Kind("agent", "openai", "teams.agents.openai:OpenAIAgent", sdk=SDK)
+    kind: ClassVar = Kind(
+        "agent", "openai", "teams.agents.openai:OpenAIAgent", has_form=False, sdk=SDK
+    )
+    provider: ClassVar = "OpenAI"
 
     type: Literal["openai"]
     """Kind of agent."""

@@ -17,6 +17,9 @@ from teams._base.safe_files import write_file
 
 logger = logging.getLogger("teams")
 
+_MEMO = f"{'[0-9a-f]' * 64}.json"
+"""Names of memos; other files of the folder are left alone."""
+
 
 class MemoryBankConfig(TypedDict, total=False):
     """Settings; a memo is relevant below `relevance_conversion_threshold`.
@@ -49,7 +52,7 @@ class MemoryBank:
         self._limit = min(self._relevant, config.get("distance_threshold", 100))
 
     def reset(self) -> None:
-        for file in self._folder.glob("*.json"):
+        for file in self._folder.glob(_MEMO):
             file.unlink(missing_ok=True)
 
     def add(self, memo: Memo) -> None:
@@ -62,7 +65,7 @@ class MemoryBank:
     def memos(self) -> list[Memo]:
         """All memos, oldest first, also those of other processes."""
         found: list[Memo] = []
-        for file in self._folder.glob("*.json"):
+        for file in self._folder.glob(_MEMO):
             try:
                 found.append(Memo.model_validate_json(file.read_bytes()))
             except (OSError, ValidationError) as error:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from inspect import isawaitable
 
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
 
+from teams._base.threads import in_daemon_thread
 from teams.experimental.task_centric_memory import _asking as prompts
 from teams.experimental.task_centric_memory._asking import Grader, PageLogger
 from teams.experimental.task_centric_memory._bank import Memo, MemoryBank, MemoryBankConfig
@@ -14,6 +16,10 @@ from teams.models._client import ChatCompletionClient
 
 Attempt = tuple[str, str]
 """An agent's response to a task, and the work that led to it."""
+
+
+_BANK = "memos"
+"""Name of the thread that reads and writes files."""
 
 
 class MemoryControllerConfig(TypedDict, total=False):
@@ -34,7 +40,7 @@ class MemoryController:
     """Gives tasks to an agent together with what was learned before.
 
     The callback has an agent do a task; it returns its response and its work. `reset` forgets all
-    memos first.
+    memos first. A memo is kept as `masked` returns its texts.
     """
 
     def __init__(
@@ -44,9 +50,12 @@ class MemoryController:
         task_assignment_callback: Callable[[str], Awaitable[Attempt]] | None = None,
         config: MemoryControllerConfig | None = None,
         logger: PageLogger | None = None,
+        *,
+        masked: Callable[[str], str] = str,
     ) -> None:
         self.logger = logger or PageLogger()
         self._client = client
+        self._masked = masked
         self._callback = task_assignment_callback
         self._config = TypeAdapter(MemoryControllerConfig).validate_python(config or {})
         self._grader = Grader(client, self.logger)
@@ -62,10 +71,12 @@ class MemoryController:
         self, insight: str, task: str | None = None, index_on_both: bool = True
     ) -> None:
         """Keep an insight, filed under the task's topics and its own."""
+        insight, task = self._masked(insight), task and self._masked(task)
         topics = [] if task is None else await self._topics(task, is_task=True)
         if task is None or index_on_both:
             topics += await self._topics(insight, is_task=False)
-        self._bank.add(Memo(task=task, insight=insight, topics=tuple(topics)))
+        memo = Memo(task=task, insight=insight, topics=tuple(topics))
+        await in_daemon_thread(partial(self._bank.add, memo), name=_BANK)
 
     async def add_task_solution_pair_to_memory(self, task: str, solution: str) -> None:
         """Keep a demonstration: a task and its solution."""
@@ -73,9 +84,10 @@ class MemoryController:
 
     async def retrieve_relevant_memos(self, task: str) -> list[Memo]:
         """Memos that help with the task, the most relevant first."""
-        if not self._bank.memos():
+        if not await in_daemon_thread(self._bank.memos, name=_BANK):
             return []
-        found = self._bank.find(await self._topics(task, is_task=True))
+        topics = await self._topics(task, is_task=True)
+        found = await in_daemon_thread(partial(self._bank.find, topics), name=_BANK)
         if found and self._config.get("validate_memos", True):
             insights = "\n".join(f"{at}. {memo.insight}" for at, memo in enumerate(found, 1))
             chosen = await self._ask(prompts.VALIDATE, task=task, insights=insights)

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from teams._base.kinds import Kind, Load, Maker, Place, Shown, Tool, Want
+from teams._base.kinds import Kind, Load, ReadyTool, Want, wants_at
 from teams._base.meanings import Given, Reaches
 from teams._base.tables import Secret
+from teams.models.kinds import wants_openai
 
 if TYPE_CHECKING:
     from teams.tools.azure._search import AzureAISearchTool
 
 
-class AzureSearchKind(Tool):
+class AzureSearchKind(ReadyTool):
     """A search in an index of Azure; needs the extra `azure`."""
 
     kind: ClassVar = Kind(
@@ -71,8 +72,8 @@ class AzureSearchKind(Tool):
     api_version: str | None = None
     """Version of the service's interface."""
 
-    def made(self) -> AzureAISearchTool:
-        """A new tool. Raises ValueError and ImportError."""
+    @override
+    def made(self, load: Load) -> AzureAISearchTool:
         from teams.tools.azure._search import AzureAISearchTool  # few need it
 
         given = self.model_dump(exclude={"azure_search", "api_key", "identity"}, exclude_none=True)
@@ -80,22 +81,13 @@ class AzureSearchKind(Tool):
         own = {"provider_kind": "DefaultAzureCredential"} if self.identity else key
         return AzureAISearchTool(endpoint=self.azure_search, credential=own, **given)
 
-    @override
-    async def build(self, maker: Maker, **more: object) -> AzureAISearchTool:
-        return self.made()
-
-    @override
-    def shown(self, load: Load) -> Shown:
-        return Shown.taking(self.name, "query")
-
-    @override
-    def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
-        try:
-            self.made()
-        except (ValueError, ImportError) as error:
-            yield (), str(error)
-
     @staticmethod
     @override
     def wants(config: Any) -> Iterator[Want]:
-        yield Want("address", config.endpoint)
+        """The service, and the provider that makes vectors."""
+        # The machine's own identity is a secret, too.
+        variables = {"": "AZURE_SEARCH_API_KEY", None: "AZURE_CLIENT_SECRET"}
+        yield from wants_at(config.endpoint, variables.get(config.given_key, ""))
+        if provider := config.embedding_provider:
+            key = "OPENAI_API_KEY" if provider == "openai" else "AZURE_OPENAI_API_KEY"
+            yield from wants_openai(config.openai_endpoint, key, given=config.openai_api_key)

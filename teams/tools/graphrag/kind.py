@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from typing_extensions import override
 
-from teams._base.extras import missing_extra
-from teams._base.kinds import Kind, Load, Maker, Place, Shown, Tool
+from teams._base.extras import require_packages
+from teams._base.kinds import Kind, Load, Maker, Shown, Tool
+from teams._base.meanings import Folder
 from teams._base.tables import ConfigPath
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class GraphRagKind(Tool):
     graphrag: Literal["global", "local"]
     """Questions about all of the texts, or about single people, places or things."""
 
-    folder: ConfigPath
+    folder: Annotated[ConfigPath, Folder()]
     """GraphRAG's project folder, with settings.yaml and the index."""
 
     @override
@@ -42,9 +41,7 @@ class GraphRagKind(Tool):
     def shown(self, load: Load) -> Shown:
         return Shown.taking(f"{self.graphrag}_search_tool", "query")
 
+    @staticmethod
     @override
-    def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
-        if importlib.util.find_spec("graphrag") is None:
-            yield (), str(missing_extra("GraphRAG needs an environment with", "graphrag"))
-        if not self.folder.is_dir():
-            yield ("folder",), f"found {str(self.folder)!r}, expected a folder"
+    def require() -> None:
+        require_packages("GraphRAG needs an environment with", "graphrag", "graphrag")

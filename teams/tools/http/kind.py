@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from teams._base.kinds import Kind, Load, Maker, Place, Shown, Tool, Want
+from teams._base.kinds import Kind, Load, ReadyTool, Want
 from teams._base.meanings import Reaches
 from teams._base.tables import Method, Secret, setting_error
 
@@ -22,7 +22,7 @@ _PLACE = re.compile(r"\{([^{}/]+)\}")
 _PORTS = {"http": 80, "https": 443}
 
 
-class HttpToolKind(Tool):
+class HttpToolKind(ReadyTool):
     """A web service as a tool.
 
     A call is one request to it. The answer is the result, also one with an error status. Redirects
@@ -95,8 +95,8 @@ class HttpToolKind(Tool):
                 raise setting_error("http", said, given=("parameters",))
         return self
 
-    def made(self) -> HttpTool:
-        """A tool for the service. Raises ValueError for what makes no request."""
+    @override
+    def made(self, load: Load) -> HttpTool:
         from teams.tools.http._tool import HttpTool  # few need it
 
         made = HttpTool(
@@ -115,21 +115,6 @@ class HttpToolKind(Tool):
         # The operator has written the whole request.
         made.traits = replace(made.traits, read_only=self.method == "GET")
         return made
-
-    @override
-    async def build(self, maker: Maker, **more: Any) -> HttpTool:
-        return self.made()
-
-    @override
-    def shown(self, load: Load) -> Shown:
-        return Shown.taking(self.name, *self.parameters.get("properties", ()))
-
-    @override
-    def mistakes(self, load: Load) -> Iterator[tuple[Place, str]]:
-        try:
-            self.made()
-        except (ValueError, TypeError) as error:
-            yield (), str(error)
 
     @staticmethod
     @override

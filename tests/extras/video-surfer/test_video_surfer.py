@@ -22,11 +22,18 @@ import cv2
 import faster_whisper
 import numpy
 
+from gateway.access.tool_policy import CODE_TOOLS
+from gateway.app.assemble import team_factory
+from gateway.app.load import load_config
+from gateway.factory.ownership import all_parts
+from gateway.references.tools import known_tools
 from teams.agents import AssistantAgent
 from teams.agents.video_surfer import VideoSurfer, tools
+from teams.core import CancellationToken
 from teams.models import ModelInfo
 from teams.models.openai import OpenAIChatCompletionClient
 from teams.safe_files import UnsafePathError
+from teams.tools import FunctionTool
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -231,3 +238,52 @@ def test_it_dumps_as_an_assistant(monkeypatch: pytest.MonkeyPatch):
     text = json.dumps(dumped.model_dump(mode="json"))
     again = AssistantAgent.load_component(json.loads(text), tool_overrides=overrides)
     assert (again.name, again.description) == ("VideoSurfer", "Watches.")
+
+
+async def test_a_config_names_the_folder_and_the_thread_keeps_what_is_saved(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    config, videos = folder.parent / "config.toml", folder.parent / "videos"
+    videos.mkdir()
+    make_video(videos / "shared.mp4")
+    config.write_text(
+        "[models.m]\nmodel = 'gpt-4o'\n[teams.t]\ntype = 'round_robin'\nmax_turns = 1\n"
+        "[teams.t.agents.eve]\ntype = 'video_surfer'\nfolder = 'videos'\n"
+    )
+    loaded = load_config(config)
+    teams = team_factory(loaded, folder.parent)
+    thread = folder.parent / "thread"
+    built = await teams.build("t", workdir=thread)
+    offered = {tool.name: tool for tool in all_parts(built.team) if isinstance(tool, FunctionTool)}
+    assert known_tools(loaded.config, loaded.imports) == {*offered, *CODE_TOOLS}
+
+    async def call(name: str, **arguments: Any) -> Any:
+        return await offered[name].run_json(arguments, CancellationToken())
+
+    assert "2.00 seconds" in await call("get_video_length", video_path="shared.mp4")
+    saved = {"video_path": "shared.mp4", "audio_output_path": "sound.mp3"}
+    assert "saved" in await call("extract_audio", **saved)
+    assert [each.name for each in thread.iterdir()] == ["sound.mp3"]
+    assert [each.name for each in videos.iterdir()] == ["shared.mp4"]
+    assert "2.0" in await call("get_video_length", video_path="sound.mp3")
+    for path in ("../work/clip.mp4", str(folder / "clip.mp4"), "../thread/../work/clip.mp4"):
+        with pytest.raises(UnsafePathError):
+            await call("get_video_length", video_path=path)
+    changing = {name for name, tool in offered.items() if not tool.traits.read_only}
+    assert changing == {"save_screenshot", "extract_audio"}
+    await teams.aclose()
+
+
+def test_what_is_saved_has_a_bound(folder: Path):
+    files = tools.VideoFiles(folder, saves=folder.parent / "thread", most_mb=0.02)
+    assert "saved" in files.save_screenshot("clip.mp4", 0.5, "a.jpg")
+    with pytest.raises(ValueError, match=r"more than 0\.02 MB"):
+        files.extract_audio("clip.mp4", "a.mp3")
+
+
+def test_a_sound_of_more_than_two_hours_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tools, "_LONGEST", 1)
+    monkeypatch.setattr(faster_whisper, "WhisperModel", FakeWhisper)
+    with pytest.raises(ValueError, match="two hours"):
+        tools.transcribe_audio_with_timestamps("clip.mp4")

@@ -430,9 +430,9 @@ agents.b = {}
         pytest.param(
             ("agents.b = {}", "agents.b = { type = 'user' }"),
             "agents.b",
-            "found 'user', expected type = 'assistant', 'openai', 'user_proxy', "
-            "'code_executor', 'society_of_mind', 'file_surfer', 'coder', 'web_surfer' "
-            "or 'message_filter'",
+            "found 'user', expected type = 'assistant', 'openai', 'azure_ai', 'user_proxy', "
+            "'code_executor', 'society_of_mind', 'file_surfer', 'coder', 'web_surfer', "
+            "'video_surfer' or 'message_filter'",
             id="agent-type",
         ),
         pytest.param(

@@ -259,7 +259,8 @@ factory = "parts:choose"
         pytest.param(
             ("agents.a = {}", "agents.a = { memory = [{ text = 'x' }] }"),
             "teams.t.agents.a.memory[0]",
-            "has no type, expected type = 'chromadb', 'redis' or 'mem0', or the key 'path'",
+            "has no type, expected type = 'chromadb', 'redis', 'mem0' or 'task_centric', "
+            "or the key 'path'",
             id="memory-of-no-kind",
         ),
         pytest.param(

@@ -35,6 +35,10 @@ OUTSIDE = {
     "AllowedHosted": ("hosted",),
     "AllowedMount": ("mount",),
     "AllowedVariable": ("env", "server"),
+    "AzureAIKind": (
+        *("endpoint", "deployment_name", "hosted_tools", "tool_resources", "agent_id"),
+        "response_format",
+    ),
     "AzureSearchKind": (
         *("azure_search", "index_name", "search_fields", "select_fields", "vector_fields"),
         *("semantic_config_name", "api_version"),
@@ -58,7 +62,6 @@ OUTSIDE = {
     "ModelKind": ("model", "base_url", "options"),
     "ModelInfoConfig": ("family",),
     "OpenAIKind": ("hosted_tools",),
-    "StoreMemoryKind": ("options",),
     "TracingConfig": ("endpoint", "headers"),
     "WebSurferKind": ("start_page", "browser_channel"),
 }
@@ -66,6 +69,7 @@ OUTSIDE = {
 OWN = {
     "AssistantConfig": ("system_message", "tool_call_summary_format", "output_content_type_format"),
     "Attachments": ("types",),
+    "AzureAIKind": ("instructions", "metadata"),
     "AzureSearchKind": ("name", "description", "filter"),
     "ChatConfig": ("message", "carryover"),
     "CodeExecutorKind": ("system_message",),
@@ -86,6 +90,7 @@ OWN = {
     "SocietyOfMindKind": ("instruction", "response_prompt"),
     "StoreConfig": ("name", "schema_"),
     "TeamToolKind": ("name", "description"),
+    "VideoSurferKind": ("system_message",),
     "TerminalConfig": ("name", "theme"),
     "FunctionToolKind": ("name", "description"),
     "TracingConfig": ("service_name",),

@@ -13,7 +13,8 @@ from gateway.base.imports import Imports
 from gateway.config.root import Config
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
-from gateway.factory.parts import PartFactory
+from gateway.factory.parts import Means, PartFactory
+from gateway.factory.shared_parts import SharedParts
 from teams.code_executor import CodeBlock
 from teams.code_executors.jupyter import JupyterCodeExecutor
 from teams.code_executors.kinds import DockerJupyterKind, DockerKind, JupyterKind, LocalKind
@@ -35,8 +36,15 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 def parts(folder: Path) -> PartFactory:
     config = Config()
     imports = Imports(folder)
-    models, knowledge = ModelClients(config, imports), KnowledgeBases(config, None)
-    return PartFactory(models, imports, folder, work_mb=0.5, knowledge=knowledge)
+    means = Means(
+        models=ModelClients(config, imports),
+        imports=imports,
+        folder=folder,
+        work_mb=0.5,
+        knowledge=KnowledgeBases(config, None),
+        shared=SharedParts(),
+    )
+    return PartFactory(means)
 
 
 async def test_a_container_of_the_gateway_is_bounded_in_every_way(engine, tmp_path):

@@ -123,3 +123,24 @@ async def test_a_search_becomes_a_component_and_a_table_again(config: Path) -> N
     assert tool["azure_search"] == "https://x.search.windows.net"
     assert (tool["index_name"], tool["name"], tool["top"]) == (INDEX, "find", 2)
     assert "api_key" not in tool
+
+
+@pytest.mark.parametrize(
+    ("family", "provider"),
+    [
+        ("agent", "autogen_ext.agents.azure.AzureAIAgent"),
+        ("agent", "autogen_ext.agents.video_surfer.VideoSurfer"),
+        ("memory", "autogen_ext.experimental.task_centric_memory.utils.Teachability"),
+        ("memory", "autogen_ext.memory.mem0.Mem0Memory"),
+    ],
+)
+def test_no_component_becomes_their_table(family: str, provider: str) -> None:
+    def form(kind: str, **settings: Any) -> dict[str, Any]:
+        return {"provider": kind, "config": settings}
+
+    part = form(provider, name="ada")
+    assistant = form("autogen_agentchat.agents.AssistantAgent", name="bob", memory=[part])
+    agents = [assistant if family == "memory" else part, form(assistant["provider"], name="eve")]
+    team = form("autogen_agentchat.teams.RoundRobinGroupChat", participants=agents, max_turns=1)
+    made = import_teams(json.loads(json.dumps(team)), tools_module="tools")
+    assert [lost for lost in made.report.lost if f"no {family} like {provider}" in lost]

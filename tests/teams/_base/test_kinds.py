@@ -8,7 +8,6 @@ from typing import get_args
 
 import pytest
 
-from gateway.config.agent_parts import MemoryConfig
 from gateway.config.teams import TEAMS
 from teams.kinds import KINDS, KindsOf, ModelKind, OwnPart, Part
 
@@ -31,7 +30,7 @@ def declared() -> set[str]:
 
 
 def test_the_gateway_adds_its_own():
-    assert get_args(MemoryConfig)[1].members["redis"].__module__ == "gateway.config.store_memory"
+    assert KindsOf("agent").members["assistant"].__module__ == "gateway.config.agents"
 
 
 def test_every_declaration_has_a_line_in_the_table_of_names():

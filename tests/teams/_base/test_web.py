@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import socket
-import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 import teams._base.web as web_module
 import teams.tools.http._tool as http_tool
@@ -21,6 +16,7 @@ from teams._base.addresses import Nat64
 from teams._base.web import is_named, public_addresses
 from teams.core import CancellationToken
 from teams.tools.http import HttpTool
+from tests.fakes.certificate import certificate
 
 HOST = "books.example"
 
@@ -56,35 +52,9 @@ def as_public(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web_module, "is_public", lambda address, _: address == "127.0.0.1")
 
 
-def certificate(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Contexts of a server called HOST, and of clients that trust it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    plain = serialization.NoEncryption()
-    form = serialization.PrivateFormat.PKCS8
-    pem = serialization.Encoding.PEM
-    (folder / "key.pem").write_bytes(key.private_bytes(pem, form, plain))
-    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
-    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    server.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    return server, ssl.create_default_context(cafile=str(folder / "cert.pem"))
-
-
 @pytest.fixture
 async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    server, client = certificate(tmp_path)
+    server, client = certificate(tmp_path, HOST)
     monkeypatch.setattr(http_tool, "tls", {"httpx": client}.__getitem__)
 
     async def book(request: web.Request) -> web.Response:

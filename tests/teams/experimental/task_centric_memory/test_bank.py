@@ -1,6 +1,9 @@
 """Memos on the disk, and how they are found."""
 
+import asyncio
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ from teams.experimental.task_centric_memory import MemoryController, MemoryContr
 from teams.models.replay import ReplayChatCompletionClient
 
 
-def controller(folder: Path, **bank: float) -> MemoryController:
+def controller(folder: Path, *masks: Callable[[str], str], **bank: float) -> MemoryController:
     """A memory that asks no model."""
     config: MemoryControllerConfig = {
         "generalize_task": False,
@@ -17,7 +20,8 @@ def controller(folder: Path, **bank: float) -> MemoryController:
         "validate_memos": False,
         "MemoryBank": {"path": str(folder), **bank},  # pyright: ignore[reportAssignmentType]
     }
-    return MemoryController(False, ReplayChatCompletionClient([]), config=config)
+    client = ReplayChatCompletionClient([])
+    return MemoryController(False, client, config=config, masked=(*masks, str)[0])
 
 
 async def found(memory: MemoryController, task: str) -> list[str]:
@@ -72,6 +76,39 @@ async def test_memos_are_json_files_that_each_memory_of_the_folder_sees(tmp_path
 async def test_a_damaged_memo_costs_only_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     memory = controller(tmp_path)
     await memory.add_memo("Ring twice.", "Deliver parcels")
-    (tmp_path / "torn.json").write_text('{"task": "Deliver')
+    torn = f"{'a' * 64}.json"
+    (tmp_path / torn).write_text('{"task": "Deliver')
     assert await found(memory, "Deliver parcels") == ["Ring twice."]
-    assert "torn.json can't be read" in caplog.text
+    assert f"{torn} can't be read" in caplog.text
+
+
+async def test_other_files_of_the_folder_are_no_memos_and_stay(tmp_path: Path):
+    memory, bank = controller(tmp_path / "bank"), tmp_path / "bank"
+    await memory.add_memo("Ring twice.", "Deliver parcels")
+    (file,) = bank.iterdir()
+    (bank / "team.json").write_text(file.read_text())
+    assert await found(memory, "Deliver parcels") == ["Ring twice."]
+    memory.reset_memory()
+    assert [each.name for each in bank.iterdir()] == ["team.json"]
+
+
+async def test_threads_write_and_read_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    def learn(number: int) -> list[str]:
+        memory = controller(tmp_path / "bank")
+        asyncio.run(memory.add_memo(f"Ring {number} times.", "Deliver parcels"))
+        return asyncio.run(found(memory, "Deliver parcels"))
+
+    with ThreadPoolExecutor(8) as workers:
+        seen = list(workers.map(learn, range(40)))
+    assert all(seen)
+    assert len([*(tmp_path / "bank").iterdir()]) == 40
+    assert caplog.text == ""
+
+
+async def test_a_memo_is_kept_as_it_is_masked(tmp_path: Path):
+    memory = controller(tmp_path / "bank", lambda text: text.replace("hunter2", "***"))
+    await memory.add_memo("The word is hunter2.", "Tell hunter2")
+    (file,) = (tmp_path / "bank").iterdir()
+    kept = json.loads(file.read_text())
+    assert (kept["insight"], kept["task"]) == ("The word is ***.", "Tell ***")
+    assert "hunter2" not in file.read_text()
