@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field, model_validator
 from typing_extensions import override
@@ -38,14 +38,6 @@ _Given = Annotated[T, Given(None)]
 """A setting whose argument the gateway makes."""
 
 AgentConfig: TypeAlias = Annotated[Agent, KindsOf("agent", otherwise="assistant")]
-
-
-class AssistantMaker(Maker, Protocol):
-    """A maker that gives assistants what only the gateway has."""
-
-    async def assistant(self, table: AssistantConfig, name: str) -> Any:
-        """A new assistant."""
-        ...
 
 
 class AssistantConfig(DescribedAgent):
@@ -123,7 +115,7 @@ class AssistantConfig(DescribedAgent):
 
     @override
     async def build(self, maker: Maker, **more: Any) -> Any:
-        return await cast("AssistantMaker", maker).assistant(self, **more)
+        return await maker.make(self, **more)
 
     @model_validator(mode="after")
     def _check_tools(self) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 from pydantic import Discriminator, Field, SecretStr, Tag, model_validator
 from typing_extensions import override
@@ -136,14 +136,7 @@ class McpReference(Item):
 
     @override
     async def build(self, maker: Maker, **more: Any) -> Any:
-        shared = cast("ServerMaker", maker).servers[self.server]
-        return await shared.build(maker, **more)
-
-
-class ServerMaker(Maker, Protocol):
-    """A maker that has the servers of [mcp]."""
-
-    servers: Mapping[str, McpServer]
+        return await maker.make(self, **more)
 
 
 def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, Any]:

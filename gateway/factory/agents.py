@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from gateway.base.imports import ImportPathError
 from gateway.config.agents import AgentConfig, AssistantConfig
-from gateway.config.mcp import McpServer, server_name
+from gateway.config.mcp import McpReference, McpServer, server_name
 from gateway.config.teams import AnyGroup, GraphEdge, GraphTeam
 from gateway.factory.conditions import build_condition
 from gateway.factory.memory import TeamMemory
@@ -19,6 +19,7 @@ from teams import DiGraph, DiGraphEdge, DiGraphNode
 from teams.agents import AssistantAgent, BaseChatAgent
 from teams.base import ChatAgent, Team
 from teams.kinds import own_part
+from teams.memory.kinds import StoreKind
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools import StaticStreamWorkbench
 
@@ -48,7 +49,7 @@ class AgentFactory(PartFactory):
         memory: Callable[[], TeamMemory] | None = None,
     ) -> None:
         super().__init__(means, name)
-        self.servers = servers
+        self._servers = servers
         self._agents = agents
         self._team = team
         self._memory = memory
@@ -65,7 +66,20 @@ class AgentFactory(PartFactory):
         """Another team of the config."""
         return await self._team(name)
 
-    async def assistant(self, config: AssistantConfig, name: str) -> AssistantAgent:
+    @override
+    async def make(self, table: Any, **more: Any) -> Any:
+        """An assistant, a server of [mcp], or a store's memory by scope."""
+        match table:
+            case AssistantConfig():
+                return await self._assistant(table, **more)
+            case McpReference():
+                return await self._servers[table.server].build(self, **more)
+            case StoreKind():
+                return ScopedMemory(self.name, table, self.function)
+            case _:
+                return await super().make(table, **more)
+
+    async def _assistant(self, config: AssistantConfig, name: str) -> AssistantAgent:
         """A new assistant, with what the gateway gives it."""
         answer = config.output_content_type
         content_type = self.content_type(answer) if answer else None

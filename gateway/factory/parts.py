@@ -13,11 +13,9 @@ from gateway.base.redaction import REDACTION
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.shared_parts import SharedParts
-from gateway.factory.store_memory import ScopedMemory
 from gateway.values import value
 from teams.kinds import Part
 from teams.memory import Memory
-from teams.memory.kinds import StoreKind
 from teams.model_context import ChatCompletionContext
 from teams.model_context.kinds import TokenLimitedKind
 from teams.models import ChatCompletionClient
@@ -70,6 +68,10 @@ class PartFactory:
         """Refuse: a chat of two has no agents as tools."""
         raise NotImplementedError(name)
 
+    async def make(self, table: Any, **more: Any) -> Any:
+        """Refuse: a chat of two has no such parts."""
+        raise NotImplementedError(table)
+
     async def team(self, name: str) -> Any:
         """Refuse: a chat of two has no teams as tools."""
         raise NotImplementedError(name)
@@ -81,10 +83,6 @@ class PartFactory:
     def masked(self, text: str) -> str:
         """The text without known secrets and what looks like a token."""
         return REDACTION.all(text)
-
-    def scoped(self, table: StoreKind) -> Memory:
-        """The memory of a store's table, in parts for each scope."""
-        return ScopedMemory(self.name, table, self.function)
 
     def content_type(self, path: str) -> type[BaseModel]:
         """The type of structured answers."""

@@ -149,8 +149,8 @@ class Maker(Protocol):
         """The text without known secrets and what looks like a token."""
         ...
 
-    def scoped(self, table: Any) -> Any:
-        """The memory of a store's table, in parts for each scope."""
+    async def make(self, table: Any, **more: Any) -> Any:
+        """Make the part of a table that can not itself."""
         ...
 
 

@@ -78,7 +78,7 @@ class StoreKind(Part):
 
     @override
     async def build(self, maker: Maker, **more: Any) -> Any:
-        return maker.scoped(self)
+        return await maker.make(self, **more)
 
 
 def wants_redis(scheme: str, host: str, port: int, *, given: bool) -> Iterator[Want]:
