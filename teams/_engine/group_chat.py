@@ -233,6 +233,11 @@ class BaseGroupChat(StatefulTeam, ABC):
         for place in self._places.values():
             place.steer(messages)
 
+    def leave_out(self, message: str, note: str) -> None:
+        """Let participants who have not heard a message yet hear a note."""
+        for place in self._places.values():
+            place.leave_out(message, note)
+
     def drive(
         self, token: CancellationToken, *, outermost: bool = False
     ) -> AsyncGenerator[Output, None]:

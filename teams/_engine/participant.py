@@ -18,6 +18,7 @@ from teams._contract.team import TaskResult, Team
 from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspension
 from teams._messages.base import BaseChatMessage, as_chat_message
 from teams._messages.batch import dump_items
+from teams._messages.chat import TextMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
 from teams._run.half_text import HalfText, half_told
@@ -212,6 +213,12 @@ class Participant:
             self._team.add_messages(messages)
         else:
             self.inbox.extend(messages)
+
+    def leave_out(self, message: str, note: str) -> None:
+        """Hear a note in the place of a message."""
+        for place, heard in enumerate(self.inbox):
+            if heard.id == message:
+                self.inbox[place] = TextMessage(id=message, content=note, source=heard.source)
 
     async def break_off(self) -> None:
         """Begin the turn anew, knowing how far the answer came."""

@@ -32,7 +32,7 @@ from teams._run.run import run_in_path
 from teams.agents._set_aside import set_aside
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import remove_images
-from teams.models._errors import ContentRefused
+from teams.models._errors import REFUSALS
 from teams.models._types import AssistantMessage, LLMMessage, RequestUsage, UserMessage
 
 Step = Literal[
@@ -273,7 +273,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         answer = self._model_client.create(messages, json_output=json_output)
         try:
             result = await run_in_path(self.manager_name, answer)
-        except ContentRefused as error:
+        except REFUSALS as error:
             set_aside(self._thread.items(), error, self.manager_name)
             raise
         if not isinstance(result.content, str):

@@ -28,7 +28,7 @@ from teams._run.run import run_in_path, stream_answer_in_path
 from teams.agents._set_aside import set_aside
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
-from teams.models._errors import ContentRefused
+from teams.models._errors import REFUSALS
 from teams.models._types import (
     AssistantMessage,
     CreateResult,
@@ -214,7 +214,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
                 async with aclosing(asked) as events:
                     async for event in events:
                         yield event
-            except ContentRefused as error:
+            except REFUSALS as error:
                 set_aside(self._model_context.history, error)
                 raise
         yield self._choose(speaker)

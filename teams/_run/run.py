@@ -24,7 +24,7 @@ from teams._contract.team import TaskResult, TeamError
 from teams._messages.base import BaseChatMessage
 from teams._run.merge import is_being_cancelled
 from teams._tools.result_size import LARGEST_RESULT, fit_result
-from teams._tools.workbench import ToolResult
+from teams._tools.workbench import ToolResult, Workbench
 from teams.models._client import MODEL_WATCH, ModelWatch
 from teams.models._types import LLMMessage
 
@@ -71,6 +71,7 @@ class RunHooks:
     elicit: ElicitHuman | None = None
     largest_result: int | None = None
     listed: SeeTools | None = None
+    workbench: Workbench | None = None
 
 
 _NO_HOOKS = RunHooks()
@@ -125,7 +126,7 @@ class _HookScope:
             MODEL_WATCH.reset(self._watch_token)
 
 
-def run_hooks(
+def run_hooks(  # noqa: PLR0913 (each by its name)
     *,
     intercept: ToolInterceptor | None = None,
     ask: AskHuman | None = None,
@@ -135,6 +136,7 @@ def run_hooks(
     elicit: ElicitHuman | None = None,
     largest_result: int | None = None,
     listed: SeeTools | None = None,
+    workbench: Workbench | None = None,
 ) -> AbstractContextManager[None]:
     """Set the hooks for everything run inside.
 
@@ -150,6 +152,7 @@ def run_hooks(
     for a tool server, in the midst of a call: with the protocol's question, for its answer.
     `largest_result` is how many bytes of a result's text a model is given, 100,000 by default.
     `listed` is shown the servers' tools before a model is told of them, as calls without arguments.
+    `workbench` has tools for each assistant whose model can call them, besides its own.
     """
     return _HookScope(
         RunHooks(
@@ -161,6 +164,7 @@ def run_hooks(
             elicit=elicit,
             largest_result=largest_result,
             listed=listed,
+            workbench=workbench,
         )
     )
 

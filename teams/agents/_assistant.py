@@ -58,7 +58,7 @@ from teams.models._conversation import (
     open_calls,
     remove_images,
 )
-from teams.models._errors import ContentRefused
+from teams.models._errors import REFUSALS, Refusal
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResultMessage,
@@ -302,14 +302,14 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
                             yield stream_chunk(piece, self._name, turn.message_id)
                         else:
                             answer = check_answer(piece)
-        except ContentRefused as error:
+        except REFUSALS as error:
             self._set_aside(error)
             raise
         if answer is None:
             raise RuntimeError(f"The stream of agent {self.name!r} ended without a final result.")
         await self._accept(turn, answer)
 
-    def _set_aside(self, refused: ContentRefused) -> None:
+    def _set_aside(self, refused: Refusal) -> None:
         set_aside(self._model_context.history, refused)
 
     async def _absorb_messages(self, turn: TurnRecord, messages: Sequence[BaseChatMessage]) -> None:

@@ -36,7 +36,7 @@ class AgentTools:
     Raises ValueError where they collide or the model cannot call them.
     """
 
-    __slots__ = ("_handoff_tools", "_listed", "handoffs", "own", "states", "workbenches")
+    __slots__ = ("_client", "_handoff_tools", "_listed", "handoffs", "own", "states", "workbenches")
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class AgentTools:
                 f"Agent {agent!r} has a workbench, but its model does not support function calling."
             )
         self.states = ToolStates(self.workbenches)
+        self._client = model_client
         self.forget_listed()
 
     def forget_listed(self) -> None:
@@ -67,9 +68,16 @@ class AgentTools:
         # What the model was told last: asking again for each call would be a request to a server.
         self._listed = tuple(dict[str, ToolSchema]() for _ in self.workbenches)
 
+    def _sources(self) -> tuple[Workbench, ...]:
+        """Its workbenches, and that of the run."""
+        of_run = current_hooks().workbench
+        if of_run is None or not self._client.model_info["function_calling"]:
+            return self.workbenches
+        return *self.workbenches, of_run
+
     def traits(self, name: str) -> ToolTraits:
         """The promises of the tool with this name."""
-        found = (workbench.tool_traits(name) for workbench in self.workbenches)
+        found = (workbench.tool_traits(name) for workbench in self._sources())
         return next((traits for traits in found if traits is not NO_TRAITS), NO_TRAITS)
 
     async def resolve(self, call: ToolCall) -> ToolCall:
@@ -97,10 +105,10 @@ class AgentTools:
 
     async def _find(self, name: str) -> tuple[Workbench, ToolSchema] | None:
         """The first workbench with this tool, and its schema."""
-        for workbench, listed in zip(self.workbenches, self._listed, strict=True):
+        for workbench, listed in zip(self._sources(), self._listed, strict=False):
             if name in listed:
                 return workbench, listed[name]
-        for workbench in self.workbenches:
+        for workbench in self._sources():
             for schema in await workbench.list_tools():
                 if schema["name"] == name:
                     return workbench, schema
@@ -108,7 +116,10 @@ class AgentTools:
 
     async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
         """The schemas of the tools and hand-offs that the model may call."""
-        lists = [await workbench.list_tools() for workbench in self.workbenches]
+        lists = [await workbench.list_tools() for workbench in self._sources()]
+        if len(lists) > len(self.workbenches):
+            names = {tool["name"] for listed in lists[:-1] for tool in listed}
+            lists[-1] = [tool for tool in lists[-1] if tool["name"] not in names]
         self._listed = tuple({tool["name"]: tool for tool in listed[::-1]} for listed in lists)
         if (show := current_hooks().listed) is not None and (tools := self._of_servers()):
             await show(tools)
@@ -126,7 +137,7 @@ class AgentTools:
                 server=server,
                 schema=schema,
             )
-            for workbench, listed in zip(self.workbenches, self._listed, strict=True)
+            for workbench, listed in zip(self._sources(), self._listed, strict=True)
             for name, schema in listed.items()
             if (server := workbench.tool_traits(name).server)
         ]

@@ -43,7 +43,7 @@ from teams.code_executors._base import CodeExecutor
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import remove_images
-from teams.models._errors import ContentRefused
+from teams.models._errors import REFUSALS
 from teams.models._types import (
     AssistantMessage,
     CreateResult,
@@ -302,7 +302,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
                             yield stream_chunk(piece, self._name, turn.message_id)
                         else:
                             answer = piece
-        except ContentRefused as error:
+        except REFUSALS as error:
             set_aside(self._model_context.history, error)
             raise
         if answer is None:
@@ -385,7 +385,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         messages = [*await self._request(model), UserMessage(content=prompt, source=self.name)]
         try:
             answer = await run_in_path(self.name, model.create(messages, json_output=RetryDecision))
-        except ContentRefused as error:
+        except REFUSALS as error:
             set_aside(self._model_context.history, error)
             raise
         decision = read_decision(_text(answer, self.name))

@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 from teams._base.image import Image
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import MultiModalMessage, TextMessage
-from teams.models._errors import ContentRefused
+from teams.models._errors import ContextOverflow, Refusal
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
@@ -21,6 +21,10 @@ NO_MESSAGE = "(This message was set aside: the model's provider did not take it.
 OFFERED = "(This is sent again, without files: the model's provider did not take it before.)"
 LEFT_OUT = "(This message is left out: the model's provider did not take it.)"
 NO_RESULT = "(The result is left out: the model's provider did not take it.)"
+TOO_LONG = ContextOverflow.NOTE
+LONG_RESULT = "(The result was set aside: it is too long for the model.)"
+IMAGE = 4_000
+"""Characters of text for which an image counts."""
 PEOPLE = "user"
 """The source of what people say."""
 
@@ -29,7 +33,7 @@ Kept: TypeAlias = LLMMessage | BaseAgentEvent | BaseChatMessage
 
 def set_aside(
     kept: list[LLMMessage] | list[BaseChatMessage] | list[BaseAgentEvent | BaseChatMessage],
-    refused: ContentRefused,
+    refused: Refusal,
     own: str = "",
 ) -> None:
     """Set aside what a request was refused for.
@@ -37,7 +41,9 @@ def set_aside(
     It was made of what is `kept`; `own` names who asked, where these are the messages of a chat.
     """
     messages = cast("list[Kept]", kept)
-    if not (refused.about_files and _leave_images_out(messages)):
+    if isinstance(refused, ContextOverflow):
+        _set_longest_aside(messages, own, refused)
+    elif not (refused.about_files and _leave_images_out(messages)):
         _set_content_aside(messages, own)
 
 
@@ -75,6 +81,41 @@ def _set_content_aside(kept: list[Kept], own: str) -> None:
             _put(kept, place, LEFT_OUT)
     elif blamed:
         _put(kept, blamed[0], NO_MESSAGE)
+
+
+def _set_longest_aside(kept: list[Kept], own: str, refused: ContextOverflow) -> None:
+    """Replace the longest new message or result, and note it."""
+    longest = max(_since_answer(kept, own), key=lambda place: _length(kept[place]), default=None)
+    if longest is None or _length(kept[longest]) <= len(TOO_LONG):
+        return
+    if isinstance(found := kept[longest], FunctionExecutionResultMessage):
+        results = list(found.content)
+        place = max(range(len(results)), key=lambda each: len(results[each].content))
+        results[place] = results[place].model_copy(update={"content": LONG_RESULT})
+        kept[longest] = FunctionExecutionResultMessage(content=results)
+        refused.set_aside = "result"
+        return
+    refused.set_aside = "message"
+    refused.message = found.id if isinstance(found, BaseChatMessage) else _origin(found)
+    _put(kept, longest, TOO_LONG)
+
+
+def _origin(message: Kept) -> str:
+    """Id of the chat message that it stands for, or empty."""
+    return message.origin() if isinstance(message, UserMessage) else ""
+
+
+def _length(message: Kept) -> int:
+    """Characters, as far as one replacement could save them."""
+    match message:
+        case FunctionExecutionResultMessage(content=results):
+            return max((len(result.content) for result in results), default=0)
+        case UserMessage(content=list() as parts) | MultiModalMessage(content=parts):
+            return sum(IMAGE if isinstance(part, Image) else len(part) for part in parts)
+        case UserMessage() | BaseChatMessage():
+            return len(_words(message))
+        case _:
+            return 0
 
 
 def _since_answer(kept: Sequence[Kept], own: str = "") -> list[int]:

@@ -24,7 +24,7 @@ from teams.agents._base import StreamingChatAgent
 from teams.agents._set_aside import set_aside
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
-from teams.models._errors import ContentRefused
+from teams.models._errors import REFUSALS
 from teams.models._types import AssistantMessage, LLMMessage, SystemMessage, UserMessage
 
 DEFAULT_DESCRIPTION = "An agent that uses an inner team of agents to generate responses."
@@ -252,7 +252,7 @@ class SocietyOfMindAgent(StreamingChatAgent, Component[SocietyOfMindAgentConfig]
         answer = self._model_client.create(request, cancellation_token=token)
         try:
             result = await run_in_path(self.name, answer)
-        except ContentRefused as error:
+        except REFUSALS as error:
             set_aside(turn.said, error)
             raise
         if not isinstance(result.content, str):

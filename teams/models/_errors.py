@@ -21,7 +21,7 @@ Clients of all providers raise these `from` the SDK's own errors.
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 _FILES = re.compile(r"\b(image|file|media|document|pdf|base64)s?(_url)?\b", re.IGNORECASE)
 
@@ -85,9 +85,14 @@ class ContextOverflow(BadRequest):
     """The request is longer than the model's context.
 
     `newest_alone`: what was sent was no more than the newest message, and what must go with it.
+    `set_aside`: the kind of what an agent leaves out of later requests for it, if anything, and
+    `message` its id, as far as it has one. `NOTE` is what the model is told in its place.
     """
 
+    NOTE: ClassVar[str] = "(This message was set aside: it is too long for the model.)"
     newest_alone = False
+    message = ""
+    set_aside: Literal["", "message", "result"] = ""
 
     @property
     def limit(self) -> int | None:
@@ -106,6 +111,11 @@ class ContentRefused(BadRequest):
     @property
     def about_files(self) -> bool:
         return bool(_FILES.search(str(self)))
+
+
+Refusal: TypeAlias = ContextOverflow | ContentRefused
+"""Errors for which an agent sets something aside."""
+REFUSALS = (ContextOverflow, ContentRefused)
 
 
 class ModelRefused(ModelError):

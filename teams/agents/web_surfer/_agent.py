@@ -43,7 +43,7 @@ from teams.agents.web_surfer._tools import (
     BrowserTools,
 )
 from teams.models._client import ChatCompletionClient
-from teams.models._errors import ContentRefused
+from teams.models._errors import ContentRefused, Refusal
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResultMessage,
@@ -223,8 +223,8 @@ class MultimodalWebSurfer(AssistantAgent):
         request["tools"] = [each for each in request["tools"] if each["name"] not in hidden]
         return request
 
-    def _set_aside(self, refused: ContentRefused) -> None:
-        if refused.about_files and self._shows:
+    def _set_aside(self, refused: Refusal) -> None:
+        if isinstance(refused, ContentRefused) and refused.about_files and self._shows:
             self._browser.record.blind = True
         else:
             super()._set_aside(refused)

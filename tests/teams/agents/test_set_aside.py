@@ -11,11 +11,19 @@ import pytest
 
 from teams import MagenticOneGroupChat, RoundRobinGroupChat, SelectorGroupChat
 from teams.agents import AssistantAgent, CodeExecutorAgent, SocietyOfMindAgent
-from teams.agents._set_aside import LEFT_OUT, NO_FILES, NO_MESSAGE, NO_RESULT, OFFERED
+from teams.agents._set_aside import (
+    LEFT_OUT,
+    LONG_RESULT,
+    NO_FILES,
+    NO_MESSAGE,
+    NO_RESULT,
+    OFFERED,
+    TOO_LONG,
+)
 from teams.base import TeamError
 from teams.core import Image
-from teams.messages import MultiModalMessage
-from teams.models import BadRequest, ContentRefused, ModelError
+from teams.messages import MultiModalMessage, TextMessage
+from teams.models import BadRequest, ContentRefused, ContextOverflow, ModelError
 from teams.models.openai import OpenAIChatCompletionClient
 from tests.fakes.openai_script import Call, Fail, Reply
 from tests.fakes.openai_server import FakeOpenAI
@@ -264,3 +272,71 @@ async def test_the_sentences_of_providers_are_understood(
     error = raised.value.__cause__ if isinstance(raised.value, TeamError) else raised.value
     assert isinstance(error, ContentRefused)
     assert error.about_files is files
+
+
+LONG = Fail(status=400, code="context_length_exceeded", message="Too many tokens.")
+
+
+async def test_the_longest_new_message_is_set_aside_as_too_long(
+    openai_server: FakeOpenAI, agent: Make
+):
+    openai_server.script(Reply(text="Hello."), LONG, Reply(text="ok"))
+    ann = agent()
+    old, new = "An old message. " * 99, "A long message. " * 9
+    await ann.run(task=old)
+    with pytest.raises(ContextOverflow) as raised:
+        await ann.run(task=[TextMessage(content=each, source="user") for each in (new, "short")])
+    assert raised.value.set_aside == "message"
+    assert await told(ann, "Well?") == "ok"
+    contents = [message["content"] for message in openai_server.requests[-1].messages[1:]]
+    assert contents == [old, "Hello.", TOO_LONG, "short", "Well?"]
+
+
+async def test_the_longest_new_result_is_set_aside_and_its_call_stays(
+    openai_server: FakeOpenAI, agent: Make
+):
+    def say(text: str) -> str:
+        """Say."""
+        return text * 40
+
+    made = [Call(name="say", arguments=json.dumps({"text": each}), id=each) for each in ("ab", "c")]
+    openai_server.script(Reply(calls=made), LONG, Reply(text="ok"))
+    ann = agent(tools=[say], reflect_on_tool_use=True)
+    with pytest.raises(ContextOverflow) as raised:
+        await ann.run(task="Say!")
+    assert raised.value.set_aside == "result"
+    assert await told(ann, "Well?") == "ok"
+    results = [m["content"] for m in openai_server.requests[-1].messages if m["role"] == "tool"]
+    assert results == [LONG_RESULT, "c" * 40]
+
+
+async def test_what_would_not_get_shorter_stays(openai_server: FakeOpenAI, agent: Make):
+    openai_server.script(LONG, Reply(text="ok"))
+    ann = agent()
+    with pytest.raises(ContextOverflow) as raised:
+        await ann.run(task="short")
+    assert raised.value.set_aside == ""
+    assert await told(ann, "Well?") == "ok"
+    contents = [message["content"] for message in openai_server.requests[-1].messages[1:]]
+    assert contents == ["short", "Well?"]
+
+
+async def test_images_count_as_much_text(openai_server: FakeOpenAI, agent: Make):
+    openai_server.script(LONG, Reply(text="ok"))
+    ann = agent()
+    pictures = MultiModalMessage(content=["Look!", PIXEL], source="user")
+    with pytest.raises(ContextOverflow):
+        await ann.run(task=[pictures, TextMessage(content="text " * 99, source="user")])
+    assert await told(ann, "Well?") == "ok"
+    contents = [message["content"] for message in openai_server.requests[-1].messages[1:]]
+    assert contents == [TOO_LONG, "text " * 99, "Well?"]
+
+
+async def test_an_agent_that_is_tried_again_asks_without_it(openai_server: FakeOpenAI, agent: Make):
+    openai_server.script(LONG, Reply(text="ok"))
+    team = RoundRobinGroupChat([agent()], max_turns=1)
+    with pytest.raises(TeamError):
+        await team.run(task="A long message. " * 9)
+    result = await team.run()
+    assert result.messages[-1].to_text() == "ok"
+    assert openai_server.requests[-1].messages[1]["content"] == TOO_LONG
