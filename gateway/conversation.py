@@ -33,7 +33,9 @@ edit and deletion in the threads it is in.
 """
 AWAITED_SECONDS = 90.0
 """Seconds that a message's turn waits for files that are still being fetched."""
-QuoteKind: TypeAlias = Literal["quote", "root", "history", "forward", "card", "file", "link"]
+QuoteKind: TypeAlias = Literal[
+    "quote", "root", "history", "forward", "card", "file", "link", "result"
+]
 
 
 _PLAIN = re.compile(r"[\w.~/-]*", re.ASCII)

@@ -290,6 +290,8 @@ def _explain(error: BaseException, *, local: bool, operator: bool) -> _Explanati
             case _:
                 for kind, told in kinds.items():
                     if isinstance(cause, kind):
+                        aside = getattr(cause, "set_aside", "")
+                        told = replace(told, text=TOO_LONG.get(aside, told.text))
                         told = _with_status(told, cause)
                         return told if local else _with_remedy(told, cause, operator=operator)
     return _Explanation("our fault", type(error).__name__, OUR_FAULT, retry=True)
@@ -310,6 +312,11 @@ def _with_remedy(told: _Explanation, error: BaseException, *, operator: bool) ->
     return told if mendable else replace(told, text=f"{told.text} {NOT_YOURS}")
 
 
+TOO_LONG = {
+    "message": "The message is too long for the model. The thread goes on without it.",
+    "result": "A tool's result is too long for the model. The thread goes on without it.",
+}
+"""Explanations by what was set aside."""
 SET_ASIDE = "It is set aside: the next message goes without it. Try again sends its text once more."
 
 

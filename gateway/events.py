@@ -156,6 +156,22 @@ CONTINUE = "/continue"
 """The command by which an agent goes on with a cut answer."""
 
 
+ASIDE = "/aside"
+"""The command about what was set aside, as too long for a model."""
+AsideKind: TypeAlias = Literal["", "message", "result"]
+AsideWay: TypeAlias = Literal["summarise", "attach", "drop"]
+"""The choices of the people about it."""
+
+
+ASIDE_OVER = f"{ASIDE} summarise"
+"""The first of the commands, by which notices that offer them are withdrawn."""
+ASIDE_LABELS: Mapping[AsideWay, str] = {
+    "summarise": "Summarise it",
+    "attach": "Attach as a file",
+    "drop": "Drop it",
+}
+
+
 def _ending(told: object) -> object:
     """An ending, also as earlier versions stored it."""
     return {True: "broken", False: ""}[told] if isinstance(told, bool) else told
@@ -427,6 +443,7 @@ class Notice(_Event):
     something to type, and `label` names it in a few words, for a button. `over` is a command that
     earlier notices offered and that can do nothing any more. `for_operator` tells the operator more
     than `text`: an error in the provider's words, and the setting to change. Nobody else reads it.
+    `aside` is the kind of what was set aside as too long for a model.
     """
 
     kind: Literal["notice"] = "notice"
@@ -438,6 +455,14 @@ class Notice(_Event):
     label: str = ""
     over: str = ""
     for_operator: str = ""
+    aside: AsideKind = ""
+
+    @property
+    def offers(self) -> tuple[tuple[str, str], ...]:
+        """Commands about it, with their labels."""
+        if self.aside:
+            return tuple((f"{ASIDE} {way}", label) for way, label in ASIDE_LABELS.items())
+        return ((self.command, self.label),) if self.command else ()
 
 
 @value

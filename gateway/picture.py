@@ -250,12 +250,12 @@ class Picture:
                 text, item = event.text, replace(item, request=request)
             case InputReminded(request=request, text=text, mentions=people):
                 item = replace(item, request=request, mentions=people)
-            case Notice(level=level, incident=incident, command=command):
+            case Notice(level=level, incident=incident):
                 self._told, failed = event.text, level == "error"
                 self._failure_told = self._failure_told or failed
-                self._cut = self._cut or command == CONTINUE
-                what_to_do = f" ({event.label or 'type'}: {command})" if command else ""
-                text = f"{event.for_operator or event.text}{what_to_do}"
+                self._cut = self._cut or event.command == CONTINUE
+                ways = "; ".join(f"{label or 'type'}: {command}" for command, label in event.offers)
+                text = f"{event.for_operator or event.text}{ways and f' ({ways})'}"
                 item = replace(item, level=level, incident=sanitize(incident), notice=event)
         self._seal(replace(item, text=sanitize(text)))
 

@@ -223,8 +223,8 @@ class Card:
 class Line:
     """A line of the gateway's own, neutral already.
 
-    `command` is what can be done about it, as something to type, with `label` for a button.
-    `mentions` are the people whom it is for (Author.id).
+    `command` is what can be done about it, as something to type, with `label` for a button, and so
+    are `others`. `mentions` are the people whom it is for (Author.id).
     """
 
     text: str
@@ -232,6 +232,14 @@ class Line:
     command: str = ""
     label: str = ""
     mentions: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def offers(self) -> tuple[tuple[str, str], ...]:
+        """All commands about it, with their labels."""
+        if not self.command:
+            return ()
+        return (self.command, self.label or self.command), *self.others
 
 
 @value

@@ -59,7 +59,7 @@ LOCAL = (
 )
 
 
-RETRY, CONTINUE = "/retry", "/continue"
+RETRY, CONTINUE, ASIDE = "/retry", "/continue", "/aside "
 """Sent by F5 after a failed turn, and after an answer that was cut."""
 
 # What request cards do better than a typed id, and /delete by another name.

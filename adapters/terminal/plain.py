@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from adapters.terminal.commands import CONTINUE, RETRY, Command, Commands
+from adapters.terminal.commands import ASIDE, CONTINUE, RETRY, Command, Commands
 from adapters.terminal.errors import describe_error
 from adapters.terminal.place import list_place, message_title, waits
 from adapters.terminal.text import format_age, indented, thread_title
@@ -236,7 +236,8 @@ class PlainChat:
         self, conversation: Conversation, text: str, files: Sequence[SentFile] = ()
     ) -> Receipt:
         model = conversation.model
-        goes_on = {RETRY: model.can_retry, CONTINUE: model.can_continue}.get(text, False)
+        retries = model.can_retry and (text == RETRY or text.startswith(ASIDE))
+        goes_on = retries or (text == CONTINUE and model.can_continue)
         began, asked = model.turn.began_at, set(model.requests)
         receipt = await conversation.send(text, files)
         self._sent, model = True, conversation.model

@@ -51,6 +51,7 @@ WHAT: dict[QuoteKind, str] = {
     "card": "a card in the message",
     "file": "the contents of a file",
     "link": "the preview of a link",
+    "result": "the result of a tool",
 }
 """Kinds of foreign text, for the team."""
 

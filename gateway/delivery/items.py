@@ -222,7 +222,7 @@ def _line(item: LineItem, surface: TextSurface) -> DesiredMessage:
         )
     line = replace(item.line, text=surface.neutral(item.line.text))
     if item.outdated or not line.command:
-        line = replace(line, command="", label="")
+        line = replace(line, command="", label="", others=())
     use: Use = "final" if item.outdated or item.changed else "post"
     return DesiredMessage(
         n=0,

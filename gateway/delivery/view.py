@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
-from gateway.events import CONTINUE, Notice, SessionEvent
+from gateway.events import ASIDE_OVER, CONTINUE, Notice, SessionEvent
 from gateway.items import (
     AgentItem,
     HandoffItem,
@@ -465,7 +465,7 @@ def _commands_over(item: News) -> tuple[str, ...]:
     """The commands that the news outdates."""
     match item:
         case TurnItem(outcome=""):
-            return "/retry", CONTINUE
+            return "/retry", CONTINUE, ASIDE_OVER
         case TurnItem():
             return ("/stop",)
         case HumanItem(again=again):
@@ -478,9 +478,9 @@ def _commands_over(item: News) -> tuple[str, ...]:
 
 def _notice_line(event: Notice) -> Line:
     text = f"{event.text} (id {event.incident})" if event.incident else event.text
-    if event.command or not event.retry:
-        return Line(text=text, level=event.level, command=event.command, label=event.label)
-    return Line(text=text, level=event.level, command="/retry", label="Try again")
+    retry = (("/retry", "Try again"),) if event.retry else ()
+    (command, label), *others = event.offers or retry or (("", ""),)
+    return Line(text=text, level=event.level, command=command, label=label, others=tuple(others))
 
 
 def _end_line(turn: TurnItem, mentions: tuple[str, ...]) -> Line | None:

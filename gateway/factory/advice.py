@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from gateway.base.describe import describe
 from gateway.base.redaction import REDACTION
-from gateway.errors import SET_ASIDE, TeamUnusable, ToolFailed, causes
+from gateway.errors import SET_ASIDE, TOO_LONG, TeamUnusable, ToolFailed, causes
 from teams.base import TeamError
 from teams.kinds import ModelKind
 from teams.models import (
@@ -56,6 +56,8 @@ def _told(error: BaseException) -> str:
 def _setting(error: ModelError, models: Mapping[str, ModelKind]) -> str:
     """The setting that may be wrong, as a sentence; or ""."""
     name = next(_tables(error, models), "")
+    if isinstance(error, ContextOverflow) and error.set_aside:
+        return TOO_LONG[error.set_aside]
     if isinstance(error, ContextOverflow):
         return "Or give the agent a model_context that is bounded."
     if isinstance(error, ContentRefused):

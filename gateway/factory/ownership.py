@@ -124,7 +124,7 @@ def own_parts(team: Team) -> Iterator[object]:
     return (part for part in all_parts(team) if _is_own(type(part)))
 
 
-def model_clients(team: Team) -> Iterator[ChatCompletionClient]:
+def model_clients(team: object) -> Iterator[ChatCompletionClient]:
     """The model clients of a team, at any depth."""
     return (part for part in all_parts(team) if isinstance(part, ChatCompletionClient))
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gateway.access.grants import scope_text
 from gateway.base.suggest import did_you_mean
 from gateway.client import Answer, Choice, CommandInfo
-from gateway.events import GRANT_WORDS
+from gateway.events import GRANT_WORDS, AsideWay
 from gateway.render.sanitize import label
 from gateway.store.decisions import (
     UNMUTE,
+    AsideDrop,
     CommandReply,
     Decision,
     GrantRevocation,
@@ -37,7 +38,7 @@ _BANG = re.compile(r"!([A-Za-z_]{1,32})(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 NO_ANSWER = Answer(kind="text")
-TAKE_WORDS = frozenset({"approve", "deny", "queue", "again", "revoke", "model", "memory"})
+TAKE_WORDS = frozenset({"approve", "aside", "deny", "queue", "again", "revoke", "model", "memory"})
 
 LINE = 80
 """Characters of a waiting message that lists show."""
@@ -71,6 +72,20 @@ MEMORY_WORDS = (
     Choice(name="forget all", description="delete all that is remembered of you"),
 )
 HOW_MEMORY = "Use /memory, /memory forget N or /memory forget all."
+
+ASIDE_WORDS = (
+    Choice(name="summarise", description="the thread's model summarises it and answers that"),
+    Choice(name="attach", description="the model gets its beginning, and can read on"),
+    Choice(name="drop", description="the thread goes on without it"),
+)
+ASIDE_REPLIES: Mapping[AsideWay, str] = {
+    "summarise": "It is being summarised.",
+    "attach": "It is attached: the model gets its beginning and can read on.",
+    "drop": "It is dropped: the thread goes on without it.",
+}
+NOT_ASIDE = "Nothing is set aside here: nothing was too long for the model."
+DECIDED = "That is decided already."
+HOW_ASIDE = "Use /aside summarise, /aside attach or /aside drop."
 
 HOW = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
@@ -191,6 +206,21 @@ def _continue(situation: Situation, _words: str) -> Decision:
     if not situation.cut:
         return CommandReply(reply="There is nothing to continue: the last answer was not cut.")
     return TurnContinuation(reply=f"{label(situation.cut, LINE)} goes on from there.")
+
+
+def _aside(situation: Situation, words: str) -> Decision:
+    """`/aside WAY`: what becomes of what was too long for the model."""
+    if situation.busy:
+        return CommandReply(reply=WORKING)
+    if situation.aside in ("", "decided"):
+        return CommandReply(reply=DECIDED if situation.aside else NOT_ASIDE)
+    match words.lower().replace("z", "s"):
+        case "summarise" | "attach" as way:
+            return TurnRetry(reply="", way=way, notice=ASIDE_REPLIES[way])
+        case "drop":
+            return AsideDrop(notice=ASIDE_REPLIES["drop"])
+        case _:
+            return CommandReply(reply=HOW_ASIDE)
 
 
 def _forget(situation: Situation, _words: str) -> Decision:
@@ -356,6 +386,16 @@ _ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
     (
         CommandInfo(name="continue", description="go on with an answer cut at the token limit"),
         _continue,
+    ),
+    (
+        CommandInfo(
+            name="aside",
+            description="what was too long for the model: summarise it, attach it, or drop it",
+            argument="what",
+            takes="word",
+            choices=ASIDE_WORDS,
+        ),
+        _aside,
     ),
     (
         CommandInfo(name="forget", description="delete this thread with its messages and files"),

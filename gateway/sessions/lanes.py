@@ -48,7 +48,7 @@ from gateway.store.turn_records import (
     Succession,
     TurnDelay,
 )
-from gateway.store.units import claims, events, team_changes, threads
+from gateway.store.units import aside, claims, events, team_changes, threads
 from gateway.store.units import holds as hold_units
 from gateway.store.units import turns as turn_units
 from teams.base import DurableTeam, Team
@@ -370,6 +370,7 @@ class Lanes:
         live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
         live.memories, live.signs_off, live.model = holds.memories, holds.signs_off, model
         live.loaded_at = self._store.loaded_at(thread.id)
+        live.keeps = work.saved and await self._store.run(aside.is_attached, thread.id)
         return live
 
     async def _build(

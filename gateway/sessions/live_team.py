@@ -90,6 +90,8 @@ class LiveTeam:
         """Texts that its memories began with."""
         self.signs_off: frozenset[str] = frozenset()
         """Agents that end the team's work with a word that people are not shown."""
+        self.keeps = False
+        """It was attached what was too long for a model, and can read on there."""
         self.folder: Path | None = None
         """The thread's own, where it may make them."""
         self.loaded_at = 0
@@ -135,6 +137,12 @@ class LiveTeam:
         self.team.add_messages(
             [TextMessage(content=_marked(text, "broken"), source=agent) for agent, text in half]
         )
+
+    def leave_out(self, message: str, note: str) -> None:
+        """Let agents who have not heard a message yet hear a note."""
+        for part in all_parts(self.team):
+            if isinstance(part, BaseGroupChat):
+                part.leave_out(message, note)
 
     @property
     def is_at_end(self) -> bool:

@@ -49,6 +49,10 @@ class Steering:
         work = self.work
         return task_of(messages, work.thread.key, shared=work.shared, handoff_to=handoff_to)
 
+    def give(self, inbox: int) -> None:
+        """Note that the team is told of this message of the inbox."""
+        self._given.append(inbox)
+
     def unsaved_messages(self) -> list[BaseChatMessage]:
         """Messages that joined an earlier attempt and were not saved."""
         return self._added([each for each in self.work.messages if not each.joined])

@@ -19,6 +19,7 @@ from typing import Any
 
 from gateway.access.tool_policy import MEMORY
 from gateway.base.cancelling import is_being_cancelled
+from gateway.content.task import OURS, task_of
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import (
     CONTINUE,
@@ -30,6 +31,7 @@ from gateway.events import (
     shows_work,
 )
 from gateway.factory.memory import TurnMemory, remembering
+from gateway.factory.ownership import model_clients
 from gateway.registry import TeamInfo
 from gateway.sessions.addressing import CAN_GO_ON, call_addressee, can_call, go_on
 from gateway.sessions.context_marks import ContextMarks, Rules
@@ -49,7 +51,13 @@ from gateway.sessions.turn_log import log_endings
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
-from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
+from gateway.store.turn_records import (
+    AsideChoice,
+    ClaimedTurn,
+    QueuedMessage,
+    TurnEnd,
+    TurnUpdate,
+)
 from teams.base import TaskResult, ToolCall, run_hooks
 from teams.core import CancellationToken
 from teams.messages import (
@@ -61,8 +69,8 @@ from teams.messages import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
-from teams.models import thinking_aloud
-from teams.tools import ToolResult
+from teams.models import ContextOverflow, thinking_aloud
+from teams.tools import ToolResult, Workbench
 
 SHOW_EVERY = 2.0
 """Seconds between two writes of the text of a message that still grows."""
@@ -165,6 +173,14 @@ class Turn:
             granted=work.grants,
         )
 
+    def _reader(self) -> Workbench:
+        """The tool to read on with, which is always allowed."""
+        from gateway.sessions.aside import Reader  # few threads need it
+
+        reader = Reader(self._log.kept_text)
+        self._rules = reader.with_own(self._rules)
+        return reader
+
     def stop(self) -> None:
         """End the turn at once: a person wants it."""
         self._token.cancel()
@@ -195,6 +211,8 @@ class Turn:
             live.said.update(self._work.said)
             self._mapper.said, self._mapper.signs_off = live.said, live.signs_off
             self._files, self._acts = self._files_of(live), live.acts
+            live.keeps |= self._work.aside is not None and self._work.aside.way == "attach"
+            reader = self._reader() if live.keeps else None
             timer = self._timer()
             try:
                 # Code that wants to run is a tool call like any other: it is not approved twice.
@@ -210,6 +228,7 @@ class Turn:
                         elicit=self._elicit,
                         largest_result=self._terms.largest_result,
                         listed=self._see,
+                        workbench=reader,
                     ),
                 ):
                     return await self._drive(live)
@@ -299,6 +318,8 @@ class Turn:
         A sentence says why there can't be a run.
         """
         work = self._work
+        if work.aside is not None:
+            return await self._task_aside(live, work.aside)
         if not work.delivered or live.anew:
             anew, live.anew = live.anew, False
             if anew:  # the store has forgotten it, too
@@ -316,6 +337,28 @@ class Turn:
         if left := self._steering.unsaved_messages():
             live.team.add_messages(left)
         return None
+
+    async def _task_aside(self, live: LiveTeam, choice: AsideChoice) -> list[BaseChatMessage] | str:
+        """Task that stands for what was set aside."""
+        from gateway.sessions.aside import Shortener  # few turns need it
+
+        work, anew, live.anew = self._work, live.anew, False
+        messages = list[QueuedMessage]()
+        shorten = Shortener(choice, next(model_clients(live.team), None), self._token)
+        if is_result := choice.kind == "result" and not anew:
+            messages.append(await shorten.result(work))
+        else:
+            messages += [await shorten.message(each) for each in work.messages]
+        if not anew:
+            await live.break_off(())
+        self._steering.give(choice.inbox)
+        if is_result:
+            told = task_of(messages, work.thread.key, shared=False, handoff_to="")
+            return [each.model_copy(update={"source": OURS}) for each in told]
+        if work.continues is not None:
+            return await go_on(live, work.continues.agent)
+        call = await call_addressee(live, work.messages, self._participants)
+        return self._steering.task(messages, handoff_to=call.handoff_to)
 
     async def _handle_item(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
         self._silence.hear()
@@ -526,7 +569,13 @@ class Turn:
         TRACES.note({"error.type": kind, "parley.incident": failure.incident})
         calls = self._abandon(stopped=False)
         notice = failed_notice(self._log.thread, self._log.turn, failure)
-        self._unwritten.append(replace(notice, for_operator=self._explain(error)))
+        notice = replace(notice, for_operator=self._explain(error))
+        for cause in causes(error):
+            if isinstance(cause, ContextOverflow):
+                notice = replace(notice, aside=cause.set_aside)
+                if live is not None and cause.message:
+                    live.leave_out(cause.message, cause.NOTE)
+        self._unwritten.append(notice)
         checkpoint = await self._last_checkpoint(live)
         return await self._end(checkpoint, TurnEnd(status="failed", reason=failure.text), calls)
 

@@ -21,8 +21,8 @@ from gateway.store.turn_records import (
     ThreadContext,
     TurnUpdate,
 )
+from gateway.store.units import aside, heard, joining
 from gateway.store.units import events as event_units
-from gateway.store.units import heard, joining
 
 LOG = logging.getLogger("gateway.events")
 
@@ -154,6 +154,10 @@ class TurnWriter:
     async def context(self) -> ThreadContext:
         """Origins of what the thread's team has read."""
         return await self._store.run(heard.context, self.thread)
+
+    async def kept_text(self, name: str) -> str | None:
+        """A text of the thread that was too long for a model."""
+        return await self._store.run(aside.kept_text, self.thread, name)
 
     async def has_shown_work(self) -> bool:
         """True if people have seen something of this turn's work."""

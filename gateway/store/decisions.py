@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from gateway.base.calendar import Scope
 from gateway.client import Answer, AnswerKind
-from gateway.events import SessionEvent
+from gateway.events import AsideWay, SessionEvent
 from gateway.store.records import InboxOutcome
 from gateway.store.turn_records import ClaimedTurn
 from gateway.values import NO_ORIGIN, Origin, value
@@ -227,11 +227,21 @@ class NewConversation:
 class TurnRetry:
     """The turn that failed, or was interrupted too often, is tried again.
 
-    It counts for the `limits` of who asks for it, as a turn that begins.
+    It counts for the `limits` of who asks for it, as a turn that begins. The `way` is what becomes
+    of what was too long for a model, and `notice` tells the thread so.
     """
 
     reply: str
     limits: PersonLimits | None = None
+    way: AsideWay | Literal[""] = ""
+    notice: str = ""
+
+
+@value
+class AsideDrop:
+    """A text stays set aside as too long; `notice` tells so."""
+
+    notice: str
 
 
 @value
@@ -284,6 +294,7 @@ Decision: TypeAlias = (
     | NewConversation
     | TurnRetry
     | TurnContinuation
+    | AsideDrop
     | ThreadDeletion
     | MessageEdit
     | MessageWithdrawal

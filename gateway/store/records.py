@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from gateway.client import Answer, AnswerKind, ThreadInfo
 from gateway.conversation import ConversationKey
-from gateway.events import RequestKind
+from gateway.events import AsideKind, RequestKind
 from gateway.values import ArgumentDiff, Folders, Origin, value
 
 TurnStatus: TypeAlias = Literal[
@@ -277,6 +277,10 @@ class PersonLoad:
 NO_LOAD = PersonLoad()
 
 
+AsideStand: TypeAlias = AsideKind | Literal["decided"]
+"""Kind of a text that was too long for a model, until a person has decided."""
+
+
 @value
 class Situation:
     """State of the store around a message while it is decided about."""
@@ -309,6 +313,8 @@ class Situation:
     """Status of the thread's newest turn; only read for a command."""
     cut: str = ""
     """The agent whose answer in that turn was cut, and can go on; only read for a command."""
+    aside: AsideStand = ""
+    """The text that was too long in that turn; only read for a command."""
     others: bool = False
     """Somebody else has written in the thread; only read for a command."""
     queue: tuple[WaitingMessage, ...] = ()

@@ -8,7 +8,7 @@ from math import inf
 from typing import Literal
 
 from gateway.conversation import Author, MissingFile, Quote
-from gateway.events import HoldLimit, MessageFinished, SessionEvent
+from gateway.events import AsideKind, AsideWay, HoldLimit, MessageFinished, SessionEvent
 from gateway.store.records import (
     NOTHING_USED,
     CallRow,
@@ -70,6 +70,18 @@ class QueuedMessage:
 
 
 @value
+class AsideChoice:
+    """A person's choice about what was too long for a model.
+
+    `inbox` is the number of the command.
+    """
+
+    inbox: int
+    kind: AsideKind
+    way: AsideWay
+
+
+@value
 class ClaimedTurn:
     """A turn to run, with everything its earlier attempts left.
 
@@ -116,6 +128,8 @@ class ClaimedTurn:
     """Agents and what they had said in that turn, if it was interrupted: no team was told."""
     said: Mapping[str, str] = field(default_factory=dict[str, str])
     """Turns by the ids of the last messages, where the turn before this one did not end well."""
+    aside: AsideChoice | None = None
+    """The decision about what its earlier attempt has set aside, until the team is told."""
     continues: MessageFinished | None = None
     """The cut answer of the turn before, with which this one goes on. It has no message then."""
 

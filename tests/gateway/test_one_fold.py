@@ -23,6 +23,7 @@ WORDS = re.compile("|".join(["gateway.events", *(f'"{kind}"' for kind in KINDS.v
 ROWS = {
     "gateway/events.py": "says which events show people a team's work",
     "gateway/picture.py": "the fold",
+    "gateway/store/units/aside.py": "finds the offer about a text that was too long",
     "gateway/sessions/event_bus.py": "carries events: growing texts are joined, and end",
     "gateway/sessions/lanes.py": "logs that a limit holds a turn",
     "gateway/sessions/live_team.py": "tells a changed team what was said before, for models",

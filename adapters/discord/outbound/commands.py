@@ -27,6 +27,7 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "queue": {"what": "drop N, first N or mode NAME; without it, you see what waits"},
     "model": {"name": "Name of a model, or default; without it, you see them"},
     "memory": {"what": "forget N or forget all; without it, you see what is remembered"},
+    "aside": {"what": "summarise, attach, or drop"},
     "again": {"number": "Number of the message"},
     "revoke": {"tool": "Name of the tool"},
 }

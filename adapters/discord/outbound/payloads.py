@@ -183,10 +183,10 @@ def _render_line(line: Line) -> Message:
     text = f"{_pings(users)}-# {LEVELS[line.level]}" + clip(
         "\n-# ".join(line.text.splitlines()), 1500
     )
-    button = Button(kind="command", about=line.command, label=line.label or line.command)
+    offers = [Button(kind="command", about=command, label=name) for command, name in line.offers]
     shown: tuple[dict[str, Any], ...] = ()
-    if line.command and len(custom_id(button)) <= LONGEST:
-        shown = (_row([_button(button)]),)
+    if offers and all(len(custom_id(button)) <= LONGEST for button in offers):
+        shown = (_row([*map(_button, offers)]),)
     elif line.command:
         text += f" (`{line.command}`)"
     return Message(content=text, components=shown, users=users)

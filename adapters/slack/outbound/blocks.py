@@ -155,11 +155,12 @@ def line_blocks(part: Part, line: Line, own: Own) -> list[Block]:
         blocks.append(context(text))
     else:
         blocks += [section(piece) for piece in pieces(text, SECTION)]
-    if line.command:
-        name = line.label or line.command
-        blocks.append(
-            actions(button_element(Button(kind="command", about=line.command, label=name)))
-        )
+    if line.offers:
+        offers = [
+            Button(kind="command", about=command, label=name, number=place)
+            for place, (command, name) in enumerate(line.offers)
+        ]
+        blocks.append(actions(*map(button_element, offers)))
     return blocks
 
 

@@ -30,8 +30,8 @@ from gateway.store.turn_records import (
     QueuedMessage,
     TurnDelay,
 )
+from gateway.store.units import aside, usage
 from gateway.store.units import files as file_units
-from gateway.store.units import usage
 from gateway.store.units.events import add_events, cut_answer
 from gateway.store.units.grants import granted_to_all
 from gateway.store.units.heard import last_words
@@ -396,6 +396,7 @@ def _work(
         ),
         said={each.message: each.turn for each in last},
         continues=cut,
+        aside=aside.choice(connection, thread.id, turn.id) if turn.resumed else None,
     )
 
 

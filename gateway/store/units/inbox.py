@@ -16,6 +16,7 @@ from gateway.store.connection import Connection, Row
 from gateway.store.decisions import (
     SENT_TWICE,
     AcceptedMessage,
+    AsideDrop,
     CommandReply,
     Decision,
     GrantRevocation,
@@ -54,7 +55,7 @@ from gateway.store.records import (
 )
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.turn_records import ClaimedTurn
-from gateway.store.units import claims, edits, out_of_order, outcomes
+from gateway.store.units import aside, claims, edits, out_of_order, outcomes
 from gateway.store.units.acceptance import NEXT_NUMBER, Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.damage import mend_thread
@@ -223,6 +224,7 @@ CARRIED_OUT: Mapping[type[Decision], Callable[[Acceptance, Any], AcceptedMessage
     TurnStop: outcomes.stop,
     NewConversation: outcomes.begin,
     TurnRetry: outcomes.retry,
+    AsideDrop: outcomes.drop,
     TurnContinuation: outcomes.go_on,
     ThreadDeletion: outcomes.forget,
     MessageEdit: edits.change,
@@ -429,6 +431,7 @@ def _situation(
         else NO_LOAD,
         last=met.last,
         cut=_cut(connection, thread) if thread and met.last == "done" else "",
+        aside=aside.stands(connection, thread.id) if thread and met.last else "",
         others=lists and bool({met.first_author, met.last_author} - {None, person.id}),
         queue=waiting(connection, thread.id) if thread and lists else (),
         grants=allowed,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.conversation import ConversationKey
-from gateway.events import CONTINUE, Notice
+from gateway.events import ASIDE, ASIDE_OVER, CONTINUE, Notice, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
+    AsideDrop,
     CommandReply,
     MemoReply,
     MessageRefusal,
@@ -23,7 +24,7 @@ from gateway.store.decisions import (
 )
 from gateway.store.ids import next_id
 from gateway.store.rulebook import MemosFound, UsageFound
-from gateway.store.units import memos
+from gateway.store.units import aside, memos
 from gateway.store.units import requests as asked
 from gateway.store.units.acceptance import Acceptance
 from gateway.store.units.deletion import delete_thread
@@ -157,9 +158,29 @@ def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
     update(acceptance.connection, "turns", row["id"], status="paused", **anew)
     update(acceptance.connection, "threads", thread, state="working")
     acceptance.note("turn.retried", thread=thread, turn=row["id"])
+    events: tuple[SessionEvent, ...] = ()
+    if decision.way:
+        acceptance.message = replace(acceptance.message, text=f"{ASIDE} {decision.way}")
+        events = _tell_decided(acceptance, decision.notice)
     inbox = acceptance.insert(thread, "command", decision.reply, turn=row["id"])
     count_anew(acceptance.connection, thread, row["id"], inbox)
-    return acceptance.accepted(inbox, thread, "command", decision.reply, wake=True)
+    return acceptance.accepted(inbox, thread, "command", decision.reply, events=events, wake=True)
+
+
+def drop(acceptance: Acceptance, decision: AsideDrop) -> AcceptedMessage:
+    """Leave out what was set aside."""
+    events = _tell_decided(acceptance, decision.notice)
+    acceptance.note("turn.dropped", thread=acceptance.there.id, turn=events[0].turn)
+    return replace(acceptance.closed("command", reply=""), events=events)
+
+
+def _tell_decided(acceptance: Acceptance, text: str) -> tuple[SessionEvent, ...]:
+    """Tell the thread what becomes of what was set aside."""
+    connection, thread = acceptance.connection, acceptance.there.id
+    asked = aside.last_notice(connection, thread)
+    assert asked is not None  # the judge decides about what there is
+    notice = Notice(thread=thread, turn=asked.turn, text=text, over=ASIDE_OVER)
+    return add_events(connection, thread, [notice])
 
 
 def go_on(acceptance: Acceptance, decision: TurnContinuation) -> AcceptedMessage:

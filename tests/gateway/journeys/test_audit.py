@@ -26,6 +26,7 @@ from gateway.store.units import adapters as adapter_units
 from gateway.store.units import deletion, known_texts, met_tools, requests, team_changes
 from gateway.store.units import expiry as expiry_units
 from teams.models import CreateResult, RequestUsage
+from tests.fakes.narrow_model import NarrowModel
 from tests.fakes.tested_store import ChangedStore, all_operations, new_audit
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, until
 
@@ -209,7 +210,8 @@ class Life:
             """Send."""
             return "sent"
 
-        shared = model(*answers)
+        narrow = isinstance(answers[0], NarrowModel)
+        shared = answers[0] if narrow else model(*answers)
         teams = ScriptedTeams(
             lambda: solo(shared, tools=[send]),
             rules={"send": ToolRule(action="ask", quorum=2, approvers=(ANN.id, BOB.id))},
@@ -296,6 +298,12 @@ async def continuation(life: Life) -> None:
     assert (await life.rest(thread))[-1].outcome == "done"
 
 
+async def too_long(life: Life) -> None:
+    thread = (await life.say("hello " * 100)).thread
+    await life.rest(thread)
+    await life.say("/aside drop")
+
+
 async def deletions(life: Life) -> None:
     await life.store.write(lambda connection: connection.execute(MEMO, {"person": ANN.id}))
     await life.say("/memory forget all")
@@ -365,6 +373,7 @@ SCENES = {
     the_queue: (ASKS,),
     failure: ("ok",),
     continuation: (CUT, "the rest"),
+    too_long: (NarrowModel(most=100),),
     deletions: ("hello",),
     strangers: ("-",),
     changed_config: (ASKS,),

@@ -39,7 +39,10 @@ from teams.agents import BaseChatAgent
 from teams.base import Response, Team
 from teams.core import CancellationToken
 from teams.messages import BaseChatMessage, TextMessage
+from teams.models import LLMMessage
+from tests.fakes.narrow_model import NarrowModel
 from tests.fakes.new_store import is_on_postgres
+from tests.fakes.scripted_model import Answer
 from tests.fakes.shop import Shop
 from tests.fakes.tested_store import ChangedStore, rows_in
 from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
@@ -200,6 +203,24 @@ def noting() -> Team:
     return solo(wanted, "noted", "again", memory=[memory], tools=memory.tools())
 
 
+class Reading(NarrowModel):
+    """It reads on when it hears "go"."""
+
+    def _answer(self, messages: Sequence[LLMMessage]) -> Answer:
+        wanted = calls("read_more", read_more='{"file": "message-1.txt"}')
+        return wanted if messages[-1].content == "go" else "fine"
+
+
+def reading() -> Team:
+    return solo(Reading(most=20_000))
+
+
+async def an_attachment(gateway: Gateway, teams: Teams, thread: str) -> None:
+    failed = await say(gateway, thread, "long " * 9_000)
+    await gateway.client.send(thread, "/aside attach")
+    await until(gateway, thread, ends, failed[-1].seq)
+
+
 async def a_turn(gateway: Gateway, teams: Teams, thread: str) -> None:
     await say(gateway, thread, "hello")
 
@@ -244,6 +265,8 @@ SCENES: Mapping[str, Scene] = {
     "work_folder": Scene(talking),
     "spent": Scene(talking),
     "checkpoints": Scene(talking, a_turn),
+    "is_attached": Scene(talking, a_turn),
+    "kept_text": Scene(reading, an_attachment),
     "succeed": Scene(talking, another_definition),
     "events": Scene(talking, other_participants),
     "join": Scene(calling, steered),
