@@ -16,6 +16,7 @@ from teams._contract.termination import (
     TerminationCondition,
 )
 from teams._run.run import RunHooks, ToolInterceptor, run_hooks
+from teams._snapshot.saved_messages import SavedMessages
 from teams.agents._handoff import Handoff
 from teams.models._client import ModelRequest, ModelWatch
 
@@ -31,6 +32,7 @@ __all__ = [
     "PendingInput",
     "Response",
     "RunHooks",
+    "SavedMessages",
     "TaskResult",
     "TaskRunner",
     "Team",

@@ -31,12 +31,16 @@ USER = "user"
 OURS = "parley"
 """The source of a team's messages that nobody wrote."""
 
+INBOX = "inbox"
+"""Key, in a message's metadata, of the numbers of people's messages that it is made of."""
+
 NAME = 40
 """Characters of a name that the team sees."""
 
 LONGEST_QUOTE = 100_000
 """Characters of a foreign text that the team sees."""
 
+DELETED = "(This message was deleted.)"
 MISSING = "(The file {name!r} is not shown to you: {why}.)"
 UNREAD = "files of this type can't be read here"
 UNREAD_PARTS = "(Not shown to you, because it can't be read here: {parts}.)"
@@ -81,7 +85,7 @@ def task_of(
         return []
     mark = new_mark() if any(message.quotes for message in messages) else ""
     said = [_message_text(message, mark, shared) for message in messages]
-    text, metadata = "\n\n".join(each.text for each in said), _metadata(messages[0], key)
+    text, metadata = "\n\n".join(each.text for each in said), _metadata(messages, key)
     if handoff_to:
         content = [part for each in said for part in (*each.quotes, *each.images)]
         return [
@@ -111,6 +115,8 @@ class _MessageText:
 def _message_text(message: QueuedMessage, mark: str, shared: bool) -> _MessageText:
     lines = [without_imitations(message.text), *_missing_lines(message.missing)]
     text = "\n".join(filter(None, lines))
+    if message.gone:
+        text = DELETED
     return _MessageText(
         text=f"{speaker_line(message.author)}\n{text}" if shared else text,
         quotes=[f"{quote_block(quote, mark)}\n" for quote in message.quotes],
@@ -127,7 +133,8 @@ def _missing_lines(missing: Sequence[MissingFile]) -> Iterator[str]:
         yield without_imitations(UNREAD_PARTS.format(parts=parts))
 
 
-def _metadata(message: QueuedMessage, key: ConversationKey) -> dict[str, str]:
+def _metadata(messages: Sequence[QueuedMessage], key: ConversationKey) -> dict[str, str]:
+    message = messages[0]
     facts = {
         "platform": key.platform,
         "author_id": message.author.id,
@@ -135,6 +142,7 @@ def _metadata(message: QueuedMessage, key: ConversationKey) -> dict[str, str]:
         "timezone": message.author.timezone,
         "message_id": message.message_id,
         "link": message.link,
+        INBOX: " ".join(str(each.inbox) for each in messages),
     }
     return {name: fact for name, fact in facts.items() if fact}
 

@@ -292,8 +292,9 @@ class Lanes:
         for tell in self._early.pop(thread.id, ()):
             tell(turn)
         live = self._idle.take(thread.id)
-        if live is not None and (live.model != model or live.epoch + 1 != work.lease.epoch):
-            self.closing.add(live)  # it was claimed elsewhere since, or its models are others
+        changed = live is not None and (live.model != model or live.epoch + 1 != work.lease.epoch)
+        if live is not None and (changed or work.gone):
+            self.closing.add(live)  # it was claimed elsewhere, has other models, or knows too much
             live = None
         teams = self._teams
         more = kept = False
@@ -366,7 +367,7 @@ class Lanes:
             return team
 
         successor = TeamChange(self._store, log, build=build, info=lambda: self._info(thread.team))
-        live = await successor.team(thread, saved=work.saved)
+        live = await successor.team(thread, saved=work.saved, deletion=work.gone)
         live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
         live.memories, live.signs_off, live.model = holds.memories, holds.signs_off, model
         live.loaded_at = self._store.loaded_at(thread.id)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from gateway.content.task import USER, speaker_line, without_imitations
+from gateway.content.task import DELETED, INBOX, USER, speaker_line, without_imitations
 from gateway.conversation import Author
 from gateway.errors import TeamUnusable
 from gateway.events import (
@@ -29,11 +29,13 @@ from gateway.events import (
 from gateway.factory.memory import take_back
 from gateway.factory.ownership import all_parts
 from gateway.registry import Closer, TeamInfo, TeamSource
+from gateway.sessions.deleted_words import without_deleted
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionReader, SessionStore
 from gateway.store.records import Checkpoint, Thread
 from gateway.store.turn_records import Succession
 from gateway.store.units import events as event_units
+from gateway.store.units import gone as gone_units
 from gateway.store.units import team_changes
 from gateway.store.units import threads as thread_units
 from teams import BaseGroupChat, Swarm
@@ -206,12 +208,24 @@ class TeamChange:
         self._build = build
         self._info = info
 
-    async def team(self, thread: Thread, *, saved: bool = True) -> LiveTeam:
-        """Team with its `saved` memory, or one that is told the thread."""
+    async def team(self, thread: Thread, *, saved: bool = True, deletion: str = "") -> LiveTeam:
+        """Team with its `saved` memory, or one that is told the thread.
+
+        Neither has the words of messages that were deleted, up to this `deletion`.
+        """
         checkpoints = await self._store.run(event_units.checkpoints, thread.id) if saved else []
         team = await self._build()
         info = self._info()
         expected = fate(thread, info)
+        if deletion and checkpoints:
+            try:
+                state = await without_deleted(self._store, thread, checkpoints)
+            except ValueError as error:
+                LOG.warning("thread %s: its team begins anew: %s", thread.id, error)
+                expected = "begins anew"
+            else:
+                await self._store.run(gone_units.take_out, self._log.lease, deletion, state)
+                checkpoints = [state]
         if not checkpoints:
             await self._note(thread, info)
             return LiveTeam(team)
@@ -257,7 +271,8 @@ class TeamChange:
             events += page
         before = [event for event in events if event.turn != self._log.turn]
         assert isinstance(team, Team)  # as whatever a TeamSource builds
-        if told := transcript(before):
+        gone = await self._store.run(gone_units.gone_messages, thread.id)
+        if told := transcript(before, gone):
             await team.load_state(_with_history(await team.save_state(), told))
 
 
@@ -266,30 +281,34 @@ def _marked(text: str, ending: Ending) -> str:
     return f"{text}\n\n{MARKS[ending]}".rstrip() if ending else text
 
 
-def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
-    """The last messages of people and agents, for a team."""
-    said: list[tuple[Author | None, str, str]] = []
+def transcript(events: Iterable[SessionEvent], gone: Container[int] = ()) -> list[BaseChatMessage]:
+    """The last messages of people and agents, for a team; of `gone` ones, no words."""
+    said: list[tuple[HumanText | None, str, str]] = []
     for event in events:
         match event:
             case TurnStarted():
-                said += [(_author(message), USER, message.text) for message in event.messages]
+                said += [(message, USER, message.text) for message in event.messages]
             case MessageJoined(message=message):
-                said.append((_author(message), USER, message.text))
+                said.append((message, USER, message.text))
             case MessageFinished() if event.text or event.hidden:
                 text = _marked(event.text + event.hidden, event.ending)
                 said.append((None, event.agent, text))
             case _:
                 pass
-    shared = len({author.id or author.name for author, _, _ in said if author is not None}) > 1
+    shared = len({each.author_id or each.author for each, _, _ in said if each is not None}) > 1
     told: list[BaseChatMessage] = []
     length = 0
-    for author, source, text in reversed(said):
+    for message, source, text in reversed(said):
         length += len(text)
         if length > LONGEST:
             break
-        words = text if author is None else without_imitations(text)
-        line = f"{speaker_line(author)}\n" if shared and author is not None else ""
-        told.append(TextMessage(source=source, content=f"{line}{words}"))
+        if message is None:
+            told.append(TextMessage(source=source, content=text))
+            continue
+        words = DELETED if message.inbox in gone else without_imitations(text)
+        line = f"{speaker_line(_author(message))}\n" if shared else ""
+        number = {INBOX: str(message.inbox)}
+        told.append(TextMessage(source=source, content=f"{line}{words}", metadata=number))
     return told[::-1]
 
 

@@ -67,6 +67,8 @@ class QueuedMessage:
     """The team's saved state holds it."""
     again: int = 0
     """The number of the message that it repeats as it was edited."""
+    gone: bool = False
+    """It was deleted since: nothing that it said is here."""
 
 
 @value
@@ -130,6 +132,8 @@ class ClaimedTurn:
     """Turns by the ids of the last messages, where the turn before this one did not end well."""
     aside: AsideChoice | None = None
     """The decision about what its earlier attempt has set aside, until the team is told."""
+    gone: str = ""
+    """The number of the last deletion that the team's saved state does not know of; "" for none."""
     continues: MessageFinished | None = None
     """The cut answer of the turn before, with which this one goes on. It has no message then."""
 

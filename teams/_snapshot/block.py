@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, cast
 
 from teams._contract.turn_record import Item
 from teams._messages.chat import TextMessage, texts_of
@@ -30,16 +30,32 @@ def write_blocks(items: Sequence[Item]) -> list[Block]:
 
 
 def _block(items: Sequence[Item]) -> Block:
+    return block_of(
+        [
+            _cells(item)
+            if type(item) is TextMessage and item.created_at.tzinfo is UTC
+            else item.dump()
+            for item in items
+        ]
+    )
+
+
+def block_of(rows: Sequence[Any]) -> Block:
+    """A block of rows: the cells of texts, and the data of anything else."""
     others: dict[str, list[int]] = {}
-    rows: list[Any] = []
-    for place, item in enumerate(items):
-        if type(item) is TextMessage and item.created_at.tzinfo is UTC:
-            rows.append(_cells(item))
-        else:
-            data = item.dump()
-            rows.append(data)
-            others.setdefault(str(data.get("type")), []).append(place)
+    for place, row in enumerate(rows):
+        if type(row) is not list:
+            others.setdefault(str(row.get("type")), []).append(place)
     return Block(len(rows), to_bytes(rows), others)
+
+
+def message_of(row: Any) -> Mapping[str, Any]:
+    """The data of a row, of a text only what it says and of whom."""
+    if not isinstance(row, list):
+        return row
+    cells = cast("list[Any]", row)
+    metadata = cells[_METADATA] if len(cells) > _METADATA else {}
+    return {"id": cells[_ID], "content": cells[_CONTENT], "metadata": metadata}
 
 
 def _cells(text: TextMessage) -> list[Any]:

@@ -18,6 +18,9 @@ from teams.models._conversation import assistant_message
 from teams.models._json import load_llm_message
 from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
+ORIGIN = "of"
+"""Key of the id, in a model message's data, of the chat message that it stems from."""
+
 
 class Pool:
     """Messages by number; `create` makes those in blocks but plain texts."""
@@ -110,7 +113,7 @@ class Pool:
         own = [-1 - number for number in numbers if number < 0]
         answers = iter(rows.answers([number for number in own if number in rows.with_text]))
         return [
-            load_llm_message(entry)
+            _llm_message(entry)
             if type(entry) is not int
             else user_messages[entry] or self.chat_message(entry).to_model_message()
             if entry >= 0
@@ -174,3 +177,10 @@ class Pool:
     def _put(self, number: int, item: Item) -> None:
         self._items[number] = item
         self._numbers[item.id] = number
+
+
+def _llm_message(data: Any) -> LLMMessage:
+    message = load_llm_message(data)
+    if isinstance(message, UserMessage):
+        message.stem_from(data.get(ORIGIN, ""))
+    return message

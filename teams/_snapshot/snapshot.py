@@ -16,8 +16,8 @@ from teams._contract.turn_record import Item
 from teams._messages.base import BaseChatMessage, as_chat_message
 from teams._messages.chat import TextMessage
 from teams._messages.factory import MessageFactory
-from teams._snapshot.part import Gain, Part, from_bytes, read_part, to_bytes, write_part
-from teams._snapshot.pool import Pool
+from teams._snapshot.part import Block, Gain, Part, from_bytes, read_part, to_bytes, write_part
+from teams._snapshot.pool import ORIGIN, Pool
 from teams.models._json import dump_llm_message
 from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
@@ -201,6 +201,8 @@ class SnapshotWriter:
             number, said = self._pool.find(message.origin())
             if isinstance(said, BaseChatMessage) and said.to_model_message() is message:
                 return number
+            if message.origin():  # a part of what was said, or what a model is told instead
+                return {**dump_llm_message(message), ORIGIN: message.origin()}
         elif type(message) is AssistantMessage:
             number, said = self._pool.find(message.origin())
             if type(said) is TextMessage and _says(message, said):
@@ -225,30 +227,26 @@ class SnapshotWriter:
         return write_part(part)
 
 
-class SnapshotReader:
+class SavedParts:
     """A snapshot and its deltas, folded into one.
 
-    Empty parts, which say that nothing changed, may be left out or not. Only what is asked for is
-    made. Raises ValueError where a part is missing, damaged, or not what `SnapshotWriter` wrote.
+    Empty parts, which say that nothing changed, may be left out or not. Raises ValueError where a
+    part is missing, damaged, or not what `SnapshotWriter` wrote.
     """
 
-    def __init__(self, parts: Sequence[bytes], types: MessageFactory) -> None:
-        self._types = types
+    def __init__(self, parts: Sequence[bytes]) -> None:
         self._begin()
         for position, data in enumerate(parts):
             if data:
                 self._fold(read_part(position, data))
         if not self.parts:
             raise ValueError("There is no snapshot to load.")
-        self.pool.items(self._foreign)
 
     def _begin(self) -> None:
-        self.pool = Pool(self._types.create)
         self.parts = 0
+        self.blocks: list[Block] = []
         self.lists: dict[str, _SavedList] = {}
-        self._values: dict[str, bytes] = {}
-        self._foreign: list[int] = []
-        """The messages of users' own types, whose shape nobody here vouches for."""
+        self.values: dict[str, bytes] = {}
 
     def _fold(self, part: Part) -> None:
         if part.number == 0:
@@ -259,15 +257,28 @@ class SnapshotReader:
                 f"found number {part.number}."
             )
         self.parts += 1
-        for block in part.blocks:
+        self.blocks += part.blocks
+        for path, gain in part.lists.items():
+            _add_gain(self.lists, path, gain)
+        self.values.update(part.values)
+
+
+class SnapshotReader:
+    """A saved state of which only what is asked for is made."""
+
+    def __init__(self, parts: Sequence[bytes], types: MessageFactory) -> None:
+        """Raises ValueError as `SavedParts` does."""
+        saved = SavedParts(parts)
+        self.parts, self.lists, self._values = saved.parts, saved.lists, saved.values
+        self.pool = Pool(types.create)
+        foreign: list[int] = []  # of users' own types, whose shape nobody here vouches for
+        for block in saved.blocks:
             start = len(self.pool)
             self.pool.add_block(block)
             for kind, places in block.others.items():
-                if not self._types.is_built_in(kind):
-                    self._foreign += [start + place for place in places]
-        for path, gain in part.lists.items():
-            _add_gain(self.lists, path, gain)
-        self._values.update(part.values)
+                if not types.is_built_in(kind):
+                    foreign += [start + place for place in places]
+        self.pool.items(foreign)
 
     def value(self, path: str, default: Any = None) -> Any:
         """The value last written under this path."""

@@ -40,6 +40,7 @@ from gateway.store.units.lanes import UNTOLD
 from gateway.store.units.missed import files_due, missed_behind
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import (
+    GONE_SINCE,
     MESSAGE_COLUMNS,
     REQUEST_COLUMNS,
     SUPERSEDED,
@@ -83,6 +84,7 @@ class _ThreadStatus(NamedTuple):
     """Its owner was not declared dead."""
     untold: int
     """Its platform is not told everything yet."""
+    gone: str | None
 
 
 _STANDS = f"""
@@ -95,7 +97,7 @@ _STANDS = f"""
      EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id),
      EXISTS (SELECT 1 FROM checkpoints WHERE thread = t.id), u.model,
      t.owner, EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner),
-     {UNTOLD},
+     {UNTOLD}, {GONE_SINCE},
      {MESSAGE_COLUMNS}
     FROM threads t
     LEFT JOIN turns u ON u.thread = t.id AND u.n = (SELECT MAX(n) FROM turns WHERE thread = t.id)
@@ -395,6 +397,7 @@ def _work(
             if each.broken and each.turn == stands.turn and stands.status == "interrupted"
         ),
         said={each.message: each.turn for each in last},
+        gone=stands.gone or "",
         continues=cut,
         aside=aside.choice(connection, thread.id, turn.id) if turn.resumed else None,
     )
@@ -420,8 +423,8 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
     """A message with everything that came with it."""
     found: tuple[tuple[str, bytes], ...] = ()
     quotes: tuple[Quote, ...] = ()
-    missing = file_units.missing(connection, row.id) if row.has_files else ()
-    if row.untrusted:
+    missing = file_units.missing(connection, row.id) if row.has_files and not row.gone else ()
+    if row.untrusted and not row.gone:
         found = file_units.images(connection, row.id)
         quotes = (*quotes_of(row.quotes), *file_units.text_files(connection, row.id))
     return QueuedMessage(
@@ -429,7 +432,7 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
         author=author(
             row.author, row.author_name, row.timezone, row.author_kind, row.author_groups
         ),
-        text=row.text,
+        text="" if row.gone else row.text,
         message_id=row.message_id,
         link=row.link,
         images=found,
@@ -438,6 +441,7 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
         untrusted=bool(row.untrusted),
         joined=bool(row.joined),
         again=row.edits or 0,
+        gone=bool(row.gone),
     )
 
 

@@ -7,7 +7,7 @@ from gateway.errors import NotFound
 from gateway.store.connection import Connection
 from gateway.store.operations import Erased, reads, writes
 from gateway.store.turn_records import ExpiredThreads, RetentionPause
-from gateway.store.units import audit, out_of_order, usage
+from gateway.store.units import audit, gone, out_of_order, usage
 from gateway.store.units.adapters import OWN, mark, own_mark, take_own_mark
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 from gateway.store.units.search_index import WORDS
@@ -52,6 +52,7 @@ def delete_thread(
     audit.note(connection, "thread.deleted", thread=thread, **noted)
     connection.execute("DELETE FROM threads WHERE id = :thread", {"thread": thread})
     usage.forget_thread(connection, thread)
+    gone.forget_deletions(connection, thread)
     if not goes_on:
         connection.execute(
             "DELETE FROM marks WHERE conversation = :key"

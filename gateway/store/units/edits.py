@@ -23,7 +23,7 @@ from gateway.store.decisions import (
 )
 from gateway.store.records import InboxOutcome
 from gateway.store.rulebook import GrantRevoked, MessageFound, MessageMissed
-from gateway.store.units import grants, out_of_order, queue, targets
+from gateway.store.units import gone, grants, out_of_order, queue, targets
 from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_json
 from gateway.store.units.events import add_events
 from gateway.store.units.files import IS_FOREIGN, attach
@@ -116,7 +116,9 @@ def cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMessa
     taken = queue.withdraw(acceptance.connection, target.thread, target.inbox)
     if taken is not None:
         events = tuple(taken[1])
-    elif target.is_worked_on and targets.is_only_concern(acceptance.connection, target):
+    else:
+        gone.note_deletion(acceptance.connection, target.thread, acceptance.message, inbox)
+    if target.is_worked_on and targets.is_only_concern(acceptance.connection, target):
         stop = acceptance.request_stop(target.thread, targets.GONE)
     elif target.is_worked_on:
         offer = acceptance.rulebook.offer(MessageMissed(event="deleted", inbox=target.inbox))

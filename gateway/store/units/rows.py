@@ -49,8 +49,16 @@ THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
 MESSAGE_COLUMNS = """
     i.id, i.author, i.author_name, i.timezone, i.author_kind, i.author_groups, i.text,
     i.message_id, i.link, i.untrusted, i.joined, i.quotes, i.received_at, i.awaits, i.awaits_until,
-    i.missed, EXISTS (SELECT 1 FROM attachments a WHERE a.inbox = i.id) AS has_files, i.edits
+    i.missed, EXISTS (SELECT 1 FROM attachments a WHERE a.inbox = i.id) AS has_files, i.edits,
+    i.reason = 'gone' AS gone
 """
+
+GONE_MARK = "gone "
+"""Name, before a thread's id, of the mark that a message is deleted which its team has heard."""
+GONE_SINCE = (
+    f"(SELECT value FROM marks WHERE platform = 'gateway' AND name = '{GONE_MARK}' || t.id) AS gone"
+)
+"""Column of a thread `t`: the number of the last deletion of which its team does not know."""
 
 REQUEST_COLUMNS = """
     r.id, r.engine_id, r.thread, r.turn, r.kind, r.agent, r.prompt, r.options, r.tool, r.arguments,
@@ -149,6 +157,7 @@ class MessageRow(NamedTuple):
     missed: int
     has_files: int
     edits: int | None
+    gone: int
 
 
 request_of = rows_as(Request, without=("awaited",))

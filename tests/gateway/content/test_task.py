@@ -42,6 +42,7 @@ def test_a_message_is_the_users_text_with_its_origin():
         "author_name": "Ann",
         "timezone": "Europe/Berlin",
         "message_id": "17.5",
+        "inbox": "1",
     }
 
 

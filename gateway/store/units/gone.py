@@ -1,0 +1,71 @@
+"""Units of work for messages that were deleted after a team had heard them.
+
+The team's saved state holds their words until a turn takes them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from gateway.conversation import InboundMessage
+from gateway.errors import LeaseLost
+from gateway.store.connection import Connection
+from gateway.store.operations import reads, writes
+from gateway.store.records import Checkpoint
+from gateway.store.turn_records import Lease, QueuedMessage
+from gateway.store.units.adapters import OWN, mark
+from gateway.store.units.claims import queued
+from gateway.store.units.rows import GONE_MARK, MESSAGE_COLUMNS, MessageRow, first, listed
+from gateway.store.units.turns import add_checkpoint
+
+_HOLDS = "SELECT 1 FROM threads WHERE id = :thread AND epoch = :epoch"
+_UNMARK = "DELETE FROM marks WHERE platform = :platform AND name = :name"
+
+
+def note_deletion(
+    connection: Connection, thread: str, message: InboundMessage, deletion: int
+) -> None:
+    """Note that a heard message is deleted, with all that repeat it."""
+    connection.execute(
+        "UPDATE inbox SET reason = 'gone' WHERE message_id = :message_id AND message_id <> ''"
+        " AND kind <> 'command' AND kind <> 'edit' AND thread = :thread"
+        " AND outcome IN ('turn', 'merged')",
+        {"message_id": message.message_id, "thread": thread},
+    )
+    mark(connection, OWN, f"{GONE_MARK}{thread}", str(deletion))
+
+
+def forget_deletions(connection: Connection, thread: str) -> None:
+    """Keep no mark of a thread that is deleted."""
+    connection.execute(_UNMARK, {"platform": OWN, "name": f"{GONE_MARK}{thread}"})
+
+
+@reads
+def gone_messages(connection: Connection, thread: str) -> Mapping[int, str]:
+    """The deleted messages that a team has heard, with the platform's ids."""
+    query = "SELECT id, message_id FROM inbox WHERE thread = :thread AND reason = 'gone'"
+    return {row["id"]: row["message_id"] for row in connection.fetch(query, {"thread": thread})}
+
+
+@reads
+def messages(
+    connection: Connection, thread: str, numbers: Collection[int]
+) -> Mapping[int, QueuedMessage]:
+    """Messages that a team has heard, by number; nothing of deleted ones."""
+    names, given = listed("inbox", numbers)
+    query = f"SELECT {MESSAGE_COLUMNS} FROM inbox i WHERE i.id IN {names} AND i.thread = :thread"
+    rows = map(MessageRow._make, connection.fetch(query, {**given, "thread": thread}))
+    return {row.id: queued(connection, row) for row in rows}
+
+
+@writes
+def take_out(connection: Connection, lease: Lease, deletion: str, state: Checkpoint) -> None:
+    """Keep the team's state without what was deleted up to then. Raises LeaseLost."""
+    connection.lock(lease.thread)
+    if first(connection, _HOLDS, {"thread": lease.thread, "epoch": lease.epoch}) is None:
+        raise LeaseLost(lease.thread)
+    add_checkpoint(connection, lease, state)
+    connection.execute(
+        f"{_UNMARK} AND value = :deletion",
+        {"platform": OWN, "name": f"{GONE_MARK}{lease.thread}", "deletion": deletion},
+    )

@@ -1,0 +1,195 @@
+"""Messages that are deleted after the team has heard them."""
+
+import pytest
+
+from gateway.content.task import DELETED
+from gateway.conversation import Attachment, Quote
+from gateway.gateway import Gateway
+from gateway.store.units import events as event_units
+from gateway.store.units import gone as gone_units
+from teams import RoundRobinGroupChat, Swarm
+from teams.agents import AssistantAgent
+from teams.conditions import HandoffTermination
+from tests.fakes.new_store import new_store
+from tests.gateway.content.test_task import png
+from tests.gateway.journeys.test_edits import (
+    ANN,
+    BOB,
+    BOSS,
+    FILE,
+    NOBODY,
+    Everybody,
+    Platform,
+)
+from tests.gateway.scripted import calls, model, solo
+from tests.gateway.sessions.test_team_change import Defined
+
+
+class Desk(Platform):
+    """A platform whose team never has to wait."""
+
+    def __init__(self, folder, *answers, mode="queue", client=None) -> None:
+        super().__init__(folder)
+        self.client = client or model(*answers)
+        self.teams = Defined(lambda: solo(self.client))
+        self.gateway = Gateway(new_store(folder), self.teams, access=Everybody(mode))
+        self.person = self.gateway.client
+        self.turns = 0
+
+    async def turn(self, number: str, text: str, author=ANN, **more):
+        """A message and its whole turn; its receipt."""
+        receipt = await self.say(number, text, author, **more)
+        self.turns += 1
+        await self.events(receipt.thread, self.turns)
+        return receipt
+
+    def sent(self) -> str:
+        """All that the model was sent last."""
+        return str(self.client.create_calls[-1]["messages"])
+
+    async def saved(self, thread: str) -> bytes:
+        """All that is kept of the team's state."""
+        checkpoints = await self.gateway.store.run(event_units.checkpoints, thread)
+        return b"".join(each.data for each in checkpoints)
+
+
+@pytest.mark.parametrize("author", [ANN, BOSS, NOBODY], ids=["author", "operator", "unknown"])
+async def test_the_words_of_a_deleted_message_are_told_no_more(tmp_path, author):
+    async with Desk(tmp_path, "one", "two", "three", "four") as desk:
+        thread = (await desk.turn("1", "the code is CANARY")).thread
+        await desk.turn("2", "thanks")
+        await desk.delete("1", author)
+        await desk.turn("3", "what is the code?")
+        assert DELETED in desk.sent()
+        assert "CANARY" not in desk.sent()
+        assert all(each in desk.sent() for each in ("one", "thanks", "two", "what is the code?"))
+        assert b"CANARY" not in await desk.saved(thread)
+        await desk.turn("4", "and now?")
+        assert desk.teams.built == 2  # the team in memory goes on
+
+
+async def test_nobody_else_makes_the_team_forget(tmp_path):
+    async with Desk(tmp_path, "one", "two") as desk:
+        await desk.turn("1", "the code is CANARY")
+        await desk.delete("1", BOB)
+        await desk.turn("2", "thanks", BOB)
+    assert "CANARY" in desk.sent()
+
+
+@pytest.mark.usefixtures("database")
+async def test_of_several_messages_in_one_task_the_others_stay(tmp_path):
+    async with Platform(tmp_path, "one", "two", "three", mode="collect") as platform:
+        first = await platform.say("1", "a")
+        await platform.door.reached.wait()
+        await platform.say("2", "b of CANARY", attachments=(FILE,))
+        await platform.say("3", "c", BOB)
+        platform.door.open()
+        await platform.events(first.thread, 2)
+        assert "CANARY" in platform.told()[-1]
+        await platform.delete("2")
+        await platform.say("4", "d")
+        await platform.events(first.thread, 3)
+        told = platform.told()[1]
+    assert told == f"[Ann \u00b7 xann]\n{DELETED}\n\n[Bob \u00b7 xbob]\nc"
+
+
+PICTURE = Attachment(name="a.png", media_type="image/png", data=png())
+
+
+@pytest.mark.parametrize("files", [(FILE,), (PICTURE,), ()], ids=["text", "image", "none"])
+async def test_its_files_and_quotes_go_with_it(tmp_path, files):
+    quotes = () if files else (Quote(text="CANARY", author="Eve"),)
+    async with Desk(tmp_path, "one", "two") as desk:
+        await desk.turn("1", "look at CANARY", attachments=files, quotes=quotes)
+        [_, heard] = desk.client.create_calls[-1]["messages"]
+        assert len(heard.content) == 2
+        await desk.delete("1")
+        await desk.turn("2", "well?")
+        _, heard, *_ = desk.client.create_calls[-1]["messages"]
+    assert heard.content == DELETED
+
+
+@pytest.mark.usefixtures("database")
+async def test_what_it_was_before_an_edit_goes_with_it(tmp_path):
+    async with Desk(tmp_path, "one", "two", "three") as desk:
+        first = await desk.turn("1", "CANARY-1")
+        await desk.edit("1", "CANARY-2")
+        await desk.type(f"/again {first.inbox}")
+        await desk.events(first.thread, 2)
+        assert desk.sent().count("CANARY") == 2
+        await desk.delete("1")
+        await desk.say("2", "well?")
+        await desk.events(first.thread, 3)
+    assert "CANARY" not in desk.sent()
+
+
+@pytest.mark.usefixtures("database")
+async def test_a_restart_in_between_changes_nothing(tmp_path):
+    client = model("one", "two", "three")
+    async with Desk(tmp_path, client=client) as desk:
+        await desk.turn("1", "the code is CANARY")
+        await desk.delete("1")
+    async with Desk(tmp_path, client=client) as desk:
+        await desk.say("2", "well?")
+        thread = (await desk.say("3", "and?")).thread
+        await desk.events(thread, 3)
+        assert b"CANARY" not in await desk.saved(thread)
+    assert all("CANARY" not in str(each["messages"]) for each in client.create_calls[1:])
+
+
+async def test_a_second_deletion_is_not_lost_behind_the_first(tmp_path):
+    async with Desk(tmp_path, "one", "two", "three", "four") as desk:
+        thread = (await desk.turn("1", "CANARY-1")).thread
+        await desk.turn("2", "CANARY-2")
+        await desk.delete("1")
+        await desk.delete("2")
+        await desk.turn("3", "well?")
+        assert "CANARY" not in desk.sent()
+        await desk.turn("4", "CANARY-4")
+        await desk.delete("4")
+        assert len(await desk.gateway.store.run(gone_units.gone_messages, thread)) == 3
+
+
+async def test_a_new_team_is_not_told_them(tmp_path):
+    async with Desk(tmp_path, "one", "two") as desk:
+        await desk.turn("1", "the code is CANARY")
+        await desk.turn("2", "thanks")
+        await desk.delete("1")
+    async with Desk(tmp_path, "three", "four") as desk:
+        desk.teams.participants, desk.turns = ("another",), 2
+        agent = AssistantAgent("another", desk.client)
+        desk.teams.make = lambda: RoundRobinGroupChat([agent], max_turns=1)
+        desk.teams.definition = "2"
+        await desk.turn("3", "what is the code?")
+        assert DELETED in desk.sent()
+        assert "thanks" in desk.sent()
+        assert "CANARY" not in desk.sent()
+        await desk.delete("2")
+        await desk.turn("4", "well?")
+    assert "thanks" not in desk.sent()
+
+
+async def test_what_was_heard_in_vain_is_not_told_after_its_deletion(tmp_path):
+    """A turn that failed hands its message on to the next one."""
+    async with Desk(tmp_path, client=model()) as desk:
+        await desk.turn("1", "the code is CANARY")
+        await desk.delete("1")
+        desk.client = model("one")
+        await desk.turn("2", "well?")
+    assert "CANARY" not in desk.sent()
+
+
+async def test_the_answer_to_a_handoff_goes_with_its_files(tmp_path):
+    client = model(calls("transfer_to_user"), calls("transfer_to_user"), calls("transfer_to_user"))
+    async with Desk(tmp_path, client=client) as desk:
+        desk.teams.make = lambda: Swarm(
+            [AssistantAgent("solo", client, handoffs=["user"])],
+            termination_condition=HandoffTermination("user"),
+        )
+        await desk.turn("1", "a refund")
+        await desk.turn("2", "the code is CANARY", attachments=(FILE,))
+        assert "one" in desk.sent()
+        await desk.delete("2")
+        await desk.turn("3", "well?")
+    assert "CANARY" not in desk.sent()
+    assert "a.txt" not in desk.sent()

@@ -1,0 +1,59 @@
+"""Heard messages that were deleted are noted until the team's state lacks them."""
+
+from dataclasses import replace
+
+import pytest
+
+from gateway.errors import LeaseLost
+from gateway.store.decisions import MessageWithdrawal
+from gateway.store.records import Checkpoint
+from gateway.store.units import adapters, deletion, gone
+from tests.fakes.new_store import new_store
+from tests.gateway.store.talk import KEY, begin, begun, end, take
+
+pytestmark = pytest.mark.usefixtures("database")
+
+STATE = Checkpoint(kind="snapshot", data=b"without")
+
+
+async def delete(store, number: str) -> None:
+    keys = (KEY.dedupe("delete", number),)
+    gone = MessageWithdrawal(anybody=False)
+    await take(store, "", gone, kind="edit", dedupe=keys, message_id=number, event="delete")
+
+
+async def test_a_deletion_waits_for_a_turn_and_is_noted_for_good(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        first = await begun(store, "CANARY", number="1")
+        await end(store, first, checkpoints=(Checkpoint(kind="snapshot", data=b"CANARY"),))
+        heard = first.messages[0].inbox
+        await take(store, "waits", number="2")
+        await delete(store, "1")
+        work = await begin(store)
+        assert (bool(first.gone), bool(work.gone)) == (False, True)
+        assert await store.run(gone.gone_messages, "t") == {heard: "1"}
+        told = await store.run(gone.messages, "t", [heard, work.messages[0].inbox, 99])
+        assert [(each.text, each.gone) for each in told.values()] == [("", True), ("waits", False)]
+        stale = replace(work.lease, epoch=work.lease.epoch - 1)
+        with pytest.raises(LeaseLost):
+            await store.run(gone.take_out, stale, work.gone, STATE)
+        await delete(store, "2")  # meanwhile
+        await store.run(gone.take_out, work.lease, work.gone, STATE)
+        await end(store, work)
+        again = await begun(store, "more", number="3")
+        assert again.gone not in ("", work.gone)
+        await store.run(gone.take_out, again.lease, again.gone, STATE)
+        await end(store, again)
+        assert (await begun(store, "and more", number="4")).gone == ""
+        assert len(await store.run(gone.gone_messages, "t")) == 2
+
+
+async def test_no_mark_of_a_deleted_thread_stays(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await end(store, await begun(store, "CANARY", number="1"))
+        await delete(store, "1")
+        assert await store.run(adapters.marks, adapters.OWN, "gone t")
+        await store.run(deletion.delete_thread, "t", goes_on=True)
+        assert not await store.run(adapters.marks, adapters.OWN, "gone t")

@@ -1,0 +1,101 @@
+"""What people said is found in a saved state, and said otherwise."""
+
+import json
+from typing import Any
+
+import pytest
+
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent, SocietyOfMindAgent
+from teams.base import SavedMessages
+from teams.core import Image
+from teams.messages import HandoffMessage, MultiModalMessage, TextMessage
+from teams.models import UserMessage
+from tests.fakes.scripted_model import ScriptedModel
+
+MARK = {"inbox": "7"}
+NOTE = TextMessage(source="user", content="NOTE", metadata=MARK)
+PIXEL = Image.from_base64(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+SAID = {
+    "text": TextMessage(source="user", content="CANARY", metadata=MARK),
+    "image": MultiModalMessage(source="user", content=["CANARY", PIXEL], metadata=MARK),
+    "handoff": HandoffMessage(
+        source="user",
+        target="one",
+        content="CANARY",
+        context=[UserMessage(content=["CANARY of Eve"], source="user")],
+        metadata=MARK,
+    ),
+}
+
+
+def plain() -> RoundRobinGroupChat:
+    agents = [AssistantAgent(name, ScriptedModel("a", "b", "c")) for name in ("one", "two")]
+    return RoundRobinGroupChat([*agents], max_turns=2)
+
+
+def nested() -> RoundRobinGroupChat:
+    return RoundRobinGroupChat(
+        [SocietyOfMindAgent("outer", plain(), ScriptedModel("a", "b", "c"))], max_turns=1
+    )
+
+
+@pytest.mark.parametrize("build", [plain, nested])
+@pytest.mark.parametrize("said", SAID.values(), ids=SAID)
+async def test_a_message_is_replaced_wherever_it_is_known(build: Any, said: Any):
+    team = build()
+    await team.run(task=TextMessage(source="user", content="before"))
+    parts = [await team.save_snapshot()]
+    await team.run(task=said)
+    parts.append(await team.save_delta())
+    await team.run(task="after")
+    parts.append(await team.save_delta())
+    saved = SavedMessages(parts)
+    assert [each["id"] for each in saved.with_metadata()] == [said.id]
+    note = NOTE.model_copy(update={"id": said.id})
+    changed = saved.replace({said.id: note})
+    fresh = build()
+    await fresh.load_snapshot([changed])
+    state = json.dumps(await fresh.save_state())
+    assert "CANARY" not in f"{state}{changed!r}"
+    assert "NOTE" in state
+    assert "before" in state
+    assert "after" in state
+    await fresh.run(task="more")
+    again = build()
+    await again.load_snapshot([changed, await fresh.save_delta()])
+    assert await again.save_state() == await fresh.save_state()
+
+
+async def test_without_messages_the_state_is_the_same():
+    team = plain()
+    await team.run(task=SAID["image"])
+    snapshot = await team.save_snapshot()
+    fresh = plain()
+    await fresh.load_snapshot([SavedMessages([snapshot]).replace({})])
+    assert await fresh.save_state() == await team.save_state()
+
+
+async def test_what_a_model_is_told_instead_is_found_after_it_was_loaded():
+    team = plain()
+    await team.run(task=SAID["image"])
+    one = team._participants[0]
+    assert isinstance(one, AssistantAgent)
+    told = one.model_context.history[0]
+    assert isinstance(told, UserMessage)
+    put = UserMessage(content="CANARY without images", source="user")
+    put.stem_from(told.origin())
+    one.model_context.history[0] = put
+    fresh = plain()
+    await fresh.load_snapshot([await team.save_snapshot()])
+    note = NOTE.model_copy(update={"id": SAID["image"].id})
+    changed = SavedMessages([await fresh.save_snapshot()]).replace({note.id: note})
+    assert b"CANARY" not in changed
+
+
+@pytest.mark.parametrize("parts", [[], [b""], [b"{}\n{}"], [b"no state"]])
+def test_anything_else_is_no_state(parts: list[bytes]):
+    with pytest.raises(ValueError, match=r"state|snapshot"):
+        SavedMessages(parts)
