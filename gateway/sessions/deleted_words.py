@@ -17,20 +17,25 @@ from teams.messages import BaseChatMessage
 async def without_deleted(
     store: SessionReader, thread: Thread, checkpoints: Sequence[Checkpoint]
 ) -> Checkpoint:
-    """The state, with a note in place of each message that was deleted.
+    """The state, with a note in place of each deleted message.
 
-    Raises ValueError for one that is not in the teams' own format.
+    Raises ValueError for one that does not tell where their words are.
     """
     saved = SavedMessages([each.data for each in checkpoints])
     gone = await store.run(gone_units.gone_messages, thread.id)
-    by_id = {message_id: number for number, message_id in gone.items()}
+    by_id = {each.message_id: each.inbox for each in gone}
+    every = {each.inbox for each in gone}
+    left = {each.inbox for each in gone if each.saved}
     parts: dict[str, tuple[Mapping[str, Any], list[int]]] = {}
     for message in saved.with_metadata():
         numbers = _numbers_in(message["metadata"], by_id)
-        if not gone.keys().isdisjoint(numbers):
+        if not every.isdisjoint(numbers):
             parts[message["id"]] = message, numbers
-    every = {number for _, numbers in parts.values() for number in numbers}
-    found = await store.run(gone_units.messages, thread.id, every)
+            left.difference_update(numbers)
+    if left:
+        raise ValueError("The state has no message of a person that was deleted.")
+    wanted = {number for _, numbers in parts.values() for number in numbers}
+    found = await store.run(gone_units.messages, thread.id, wanted)
     told = {
         name: _told_anew(message, [found[each] for each in numbers if each in found], thread)
         for name, (message, numbers) in parts.items()

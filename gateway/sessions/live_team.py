@@ -64,6 +64,10 @@ BEGINS_ANEW = (
     "The team has changed and can't use the earlier team's memory. A new team starts and is told "
     "what was said here."
 )
+FORGETS = (
+    "A message was deleted, and this team can't forget it alone. A new team starts and is told "
+    "what else was said here."
+)
 REASON = "the team was changed"
 WITHDRAWN = (
     "The team has changed, and its question is withdrawn. Your next message goes to the new team, "
@@ -216,13 +220,13 @@ class TeamChange:
         checkpoints = await self._store.run(event_units.checkpoints, thread.id) if saved else []
         team = await self._build()
         info = self._info()
-        expected = fate(thread, info)
+        expected, notice = fate(thread, info), BEGINS_ANEW
         if deletion and checkpoints:
             try:
                 state = await without_deleted(self._store, thread, checkpoints)
             except ValueError as error:
                 LOG.warning("thread %s: its team begins anew: %s", thread.id, error)
-                expected = "begins anew"
+                expected, notice = "begins anew", FORGETS
             else:
                 await self._store.run(gone_units.take_out, self._log.lease, deletion, state)
                 checkpoints = [state]
@@ -247,12 +251,14 @@ class TeamChange:
         begins = Succession(
             definition=info.definition,
             participants=info.participants,
-            notice=BEGINS_ANEW,
+            notice=notice,
             replaces=thread.definition,
             reason=REASON,
             stands=await live.checkpoint(),
         )
         self._log.show(await self._store.run(team_changes.succeed, self._log.lease, begins))
+        if deletion:
+            await self._store.run(gone_units.take_out, self._log.lease, deletion, None)
         return live
 
     async def _note(self, thread: Thread, info: TeamInfo, notice: str = "") -> None:
@@ -272,7 +278,7 @@ class TeamChange:
         before = [event for event in events if event.turn != self._log.turn]
         assert isinstance(team, Team)  # as whatever a TeamSource builds
         gone = await self._store.run(gone_units.gone_messages, thread.id)
-        if told := transcript(before, gone):
+        if told := transcript(before, {each.inbox for each in gone}):
             await team.load_state(_with_history(await team.save_state(), told))
 
 
@@ -282,7 +288,10 @@ def _marked(text: str, ending: Ending) -> str:
 
 
 def transcript(events: Iterable[SessionEvent], gone: Container[int] = ()) -> list[BaseChatMessage]:
-    """The last messages of people and agents, for a team; of `gone` ones, no words."""
+    """The last messages of people and agents, for a team.
+
+    Of `gone` ones it gets no words.
+    """
     said: list[tuple[HumanText | None, str, str]] = []
     for event in events:
         match event:

@@ -84,6 +84,16 @@ class AsideChoice:
 
 
 @value
+class GoneMessage:
+    """A message that was deleted after its turn had begun."""
+
+    inbox: int
+    message_id: str
+    saved: bool
+    """The team's saved state holds it, or a note in its place."""
+
+
+@value
 class ClaimedTurn:
     """A turn to run, with everything its earlier attempts left.
 

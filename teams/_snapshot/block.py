@@ -41,7 +41,7 @@ def _block(items: Sequence[Item]) -> Block:
 
 
 def block_of(rows: Sequence[Any]) -> Block:
-    """A block of rows: the cells of texts, and the data of anything else."""
+    """A block of rows: cells of texts, data of anything else."""
     others: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         if type(row) is not list:
@@ -50,11 +50,11 @@ def block_of(rows: Sequence[Any]) -> Block:
 
 
 def message_of(row: Any) -> Mapping[str, Any]:
-    """The data of a row, of a text only what it says and of whom."""
+    """The data of a row; of a text, a part of it."""
     if not isinstance(row, list):
         return row
     cells = cast("list[Any]", row)
-    metadata = cells[_METADATA] if len(cells) > _METADATA else {}
+    metadata: Any = cells[_METADATA] if len(cells) > _METADATA else {}
     return {"id": cells[_ID], "content": cells[_CONTENT], "metadata": metadata}
 
 

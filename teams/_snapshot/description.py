@@ -92,6 +92,10 @@ class MemberField:
             await member.load_state(reader.value(path + self._value, {}))
 
 
+REST = "/rest"
+"""End of the path of what a context knows besides its messages."""
+
+
 class ContextField(MemberField):
     """The model context: a growing history and a small rest.
 
@@ -110,14 +114,14 @@ class ContextField(MemberField):
         if not (unread and writer.has(path, unread.history, len(unread.messages))):
             writer.items(path, context.history, writer.llm_message)
         if context.has_rest:
-            writer.value(f"{path}/rest", context.rest() or None)
+            writer.value(path + REST, context.rest() or None)
 
     async def read(self, owner: Any, path: str, reader: SnapshotReader) -> None:
         context, path = self._member(owner), path + "context"
         if _is_plain(context):
             context.read_later(reader.llm_messages_later(path))
             if context.has_rest:
-                context.load_rest(reader.value(f"{path}/rest") or {})
+                context.load_rest(reader.value(path + REST) or {})
         elif (saved := reader.value(path)) is not None:
             await context.load_state(cast("Mapping[str, Any]", saved))
 

@@ -1,4 +1,4 @@
-"""Messages of a saved state, which can be made to say something else there."""
+"""Messages of a saved state, and others in their place."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any, cast
 from teams._base.malformed import malformed_is_value_error
 from teams._messages.base import BaseChatMessage
 from teams._snapshot.block import block_of, message_of
+from teams._snapshot.description import REST
 from teams._snapshot.part import Gain, Part, from_bytes, to_bytes, write_part
 from teams._snapshot.pool import ORIGIN
 from teams._snapshot.snapshot import SavedParts
+from teams.model_context._auto import without_summary
 
 
 class SavedMessages:
@@ -31,17 +33,31 @@ class SavedMessages:
                 yield message
 
     def replace(self, messages: Mapping[str, BaseChatMessage]) -> bytes:
-        """The state as a snapshot, with these messages in place of those with their ids."""
+        """The state as a snapshot, with other messages for these ids.
+
+        No summary of replaced ones is left.
+        """
         change = _Change(messages)
         rows = [[*map(change.row, each)] for each in self._rows]
-        lists: dict[str, Gain] = {
-            path: (saved.length, to_bytes(change.value(saved.entries())))
-            for path, saved in self._saved.lists.items()
-        }
-        values = {
-            path: to_bytes(change.value(from_bytes(saved)))
-            for path, saved in self._saved.values.items()
-        }
+        lists: dict[str, Gain] = {}
+        places: dict[str, int] = {}
+        for path, saved in self._saved.lists.items():
+            before = saved.entries()
+            after = change.value(before)
+            lists[path] = saved.length, to_bytes(after)
+            changed = (
+                place
+                for place, entry in enumerate(before)
+                if (entry in change.numbers if type(entry) is int else entry != after[place])
+            )
+            if (first := next(changed, None)) is not None:
+                places[path + REST] = first
+        values: dict[str, bytes] = {}
+        for path, saved in self._saved.values.items():
+            value = change.value(from_bytes(saved))
+            if path in places:
+                value = without_summary(value or {}, places[path])
+            values[path] = to_bytes(value)
         return write_part(Part(0, [*map(block_of, rows)], lists, values))
 
 
@@ -51,13 +67,20 @@ class _Change:
     def __init__(self, messages: Mapping[str, BaseChatMessage]) -> None:
         self._data = {name: message.dump() for name, message in messages.items()}
         self._contents: dict[bytes, Any] = {}
-        """What models are told instead, by the JSON of what they were told."""
+        """Texts that models are told instead, by the JSON of those they were told."""
+        self._rows = 0
+        self.numbers: set[int] = set()
+        """Entries of lists that stand for the messages."""
 
     def row(self, row: Any) -> Any:
-        """The row of a message; the words that it had are noted."""
-        before = message_of(row)
+        """The next message of all; its earlier words are noted."""
+        before, number = message_of(row), self._rows
+        self._rows += 1
+        if before.get("type") == "ContextSummaryEvent" and self._data:
+            return {**before, "content": ""}
         if (after := self._data.get(before.get("id", ""))) is None:
             return row
+        self.numbers |= {number, -1 - number}
         self._contents[to_bytes(before["content"])] = after["content"]
         for told in before.get("context", ()):
             self._contents[to_bytes(told["content"])] = after["content"]
@@ -72,8 +95,11 @@ class _Change:
         data = cast("dict[str, Any]", value)
         if (after := self._data.get(str(data.get("id")))) is not None:
             return after
-        if data.get("type") == "UserMessage":
+        if "content" in data and data.get("type", "UserMessage") == "UserMessage":
             of = self._data.get(data.get(ORIGIN, ""))
             told = of["content"] if of else self._contents.get(to_bytes(data["content"]))
             return data if told is None else {**data, "content": told}
-        return {name: self.value(each) for name, each in data.items()}
+        changed = {name: self.value(each) for name, each in data.items()}
+        if "summary" in changed and changed.get("messages") != data.get("messages"):
+            return without_summary(changed, 0)  # a context that is saved as it is documented
+        return changed

@@ -1,4 +1,4 @@
-"""Units of work for messages that were deleted after a team had heard them.
+"""Units of work for messages deleted after a team had heard them.
 
 The team's saved state holds their words until a turn takes them out.
 """
@@ -12,11 +12,12 @@ from gateway.errors import LeaseLost
 from gateway.store.connection import Connection
 from gateway.store.operations import reads, writes
 from gateway.store.records import Checkpoint
-from gateway.store.turn_records import Lease, QueuedMessage
+from gateway.store.turn_records import GoneMessage, Lease, QueuedMessage
 from gateway.store.units.adapters import OWN, mark
 from gateway.store.units.claims import queued
 from gateway.store.units.rows import GONE_MARK, MESSAGE_COLUMNS, MessageRow, first, listed
 from gateway.store.units.turns import add_checkpoint
+from gateway.store.value_rows import rows_as
 
 _HOLDS = "SELECT 1 FROM threads WHERE id = :thread AND epoch = :epoch"
 _UNMARK = "DELETE FROM marks WHERE platform = :platform AND name = :name"
@@ -41,10 +42,15 @@ def forget_deletions(connection: Connection, thread: str) -> None:
 
 
 @reads
-def gone_messages(connection: Connection, thread: str) -> Mapping[int, str]:
-    """The deleted messages that a team has heard, with the platform's ids."""
-    query = "SELECT id, message_id FROM inbox WHERE thread = :thread AND reason = 'gone'"
-    return {row["id"]: row["message_id"] for row in connection.fetch(query, {"thread": thread})}
+def gone_messages(connection: Connection, thread: str) -> list[GoneMessage]:
+    """The deleted messages that a team has heard, or was about to."""
+    rows = connection.fetch(
+        "SELECT i.id AS inbox, i.message_id, i.joined OR t.status = 'done' AS saved"
+        " FROM inbox i JOIN turns t ON t.id = i.turn"
+        " WHERE i.thread = :thread AND i.reason = 'gone'",
+        {"thread": thread},
+    )
+    return [*map(rows_as(GoneMessage), rows)]
 
 
 @reads
@@ -59,12 +65,16 @@ def messages(
 
 
 @writes
-def take_out(connection: Connection, lease: Lease, deletion: str, state: Checkpoint) -> None:
-    """Keep the team's state without what was deleted up to then. Raises LeaseLost."""
+def take_out(connection: Connection, lease: Lease, deletion: str, state: Checkpoint | None) -> None:
+    """Keep the team's state without what was deleted up to then.
+
+    None for a team that was told none of it. Raises LeaseLost.
+    """
     connection.lock(lease.thread)
     if first(connection, _HOLDS, {"thread": lease.thread, "epoch": lease.epoch}) is None:
         raise LeaseLost(lease.thread)
-    add_checkpoint(connection, lease, state)
+    if state is not None:
+        add_checkpoint(connection, lease, state)
     connection.execute(
         f"{_UNMARK} AND value = :deletion",
         {"platform": OWN, "name": f"{GONE_MARK}{lease.thread}", "deletion": deletion},

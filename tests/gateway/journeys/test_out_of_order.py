@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import Access, Admission
+from gateway.content.task import DELETED
 from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key
 from gateway.events import TurnFinished
 from gateway.gateway import Gateway, Limits
@@ -36,6 +37,7 @@ BUSY = """
     SELECT 1 FROM threads t WHERE (state <> 'idle'
      OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued')) AND key = :key
 """
+TURNS = "SELECT u.id FROM turns u JOIN threads t ON t.id = u.thread AND t.key = :key ORDER BY u.n"
 OUTCOME = """
     SELECT outcome FROM inbox WHERE kind = 'message' AND message_id = :mark AND conversation = :key
 """
@@ -82,6 +84,8 @@ class Conversation:
         self.thread = ""
         self.seq = 0
         self.expected = {"A": OLD, "B": LATER}
+        self.turns: list[tuple[Any, ...]] = []
+        """Those that had begun when a message was deleted that the team had heard."""
 
     async def happens(self, event: str) -> None:
         match event:
@@ -98,6 +102,8 @@ class Conversation:
             case "delete":
                 if await self.waits("A") or not await self.came("A"):
                     self.expected["A"] = ""
+                elif self.expected["A"]:
+                    self.turns = await self.rows(TURNS)
                 await self.accept("A", "delete", author=NOBODY)
             case _ if self.thread:
                 await self.turn_ends()
@@ -155,6 +161,12 @@ class Conversation:
     async def waits(self, name: str) -> bool:
         return await self.outcome(name) == "queued"
 
+    async def all_expected(self) -> list[str]:
+        """All that the team should have been told at its last turn."""
+        if self.turns and self.turns != await self.rows(TURNS):
+            self.expected["A"] = DELETED
+        return sorted(filter(None, self.expected.values()))
+
     def told(self) -> list[str]:
         """All that the team was told, in its order."""
         return [
@@ -177,7 +189,7 @@ async def plays(folder: Path, mode: str, orders) -> None:
                 for event in order:
                     await conversation.happens(event)
                 await conversation.turn_ends()
-            expected = sorted(filter(None, conversation.expected.values()))
+            expected = await conversation.all_expected()
             assert sorted(conversation.told()) == expected, (mode, order)
 
 

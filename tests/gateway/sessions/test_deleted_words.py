@@ -1,10 +1,16 @@
 """Messages that are deleted after the team has heard them."""
 
+import json
+
 import pytest
 
+from gateway.app.load import load_config
 from gateway.content.task import DELETED
 from gateway.conversation import Attachment, Quote
-from gateway.gateway import Gateway
+from gateway.events import Notice
+from gateway.factory.teams import TeamFactory
+from gateway.gateway import Gateway, Limits
+from gateway.sessions.live_team import FORGETS
 from gateway.store.units import events as event_units
 from gateway.store.units import gone as gone_units
 from teams import RoundRobinGroupChat, Swarm
@@ -12,6 +18,7 @@ from teams.agents import AssistantAgent
 from teams.conditions import HandoffTermination
 from tests.fakes.new_store import new_store
 from tests.gateway.content.test_task import png
+from tests.gateway.journeys.test_conversable import MODEL, PARTS, TWO
 from tests.gateway.journeys.test_edits import (
     ANN,
     BOB,
@@ -21,18 +28,19 @@ from tests.gateway.journeys.test_edits import (
     Everybody,
     Platform,
 )
-from tests.gateway.scripted import calls, model, solo
+from tests.gateway.journeys.test_stopped import Held
+from tests.gateway.scripted import calls, model, of, solo
 from tests.gateway.sessions.test_team_change import Defined
 
 
 class Desk(Platform):
     """A platform whose team never has to wait."""
 
-    def __init__(self, folder, *answers, mode="queue", client=None) -> None:
+    def __init__(self, folder, *answers, mode="queue", client=None, teams=None, **more) -> None:
         super().__init__(folder)
         self.client = client or model(*answers)
-        self.teams = Defined(lambda: solo(self.client))
-        self.gateway = Gateway(new_store(folder), self.teams, access=Everybody(mode))
+        self.teams = teams or Defined(lambda: solo(self.client))
+        self.gateway = Gateway(new_store(folder), self.teams, access=Everybody(mode), **more)
         self.person = self.gateway.client
         self.turns = 0
 
@@ -169,6 +177,26 @@ async def test_a_new_team_is_not_told_them(tmp_path):
     assert "thanks" not in desk.sent()
 
 
+@pytest.mark.usefixtures("fresh_imports")
+async def test_a_team_that_does_not_keep_who_said_what_begins_anew(tmp_path):
+    (tmp_path / "parts.py").write_text(PARTS)
+    answers = json.dumps(["one", "two", "three", "four"])
+    (tmp_path / "config.toml").write_text(TWO.replace("= 2", "= 1") + MODEL % answers)
+    loaded = load_config(tmp_path / "config.toml")
+    teams = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
+    async with Desk(tmp_path / "store", teams=teams) as desk:
+        thread = (await desk.turn("1", "the code is CANARY")).thread
+        await desk.turn("2", "thanks")
+        await desk.delete("1")
+        await desk.turn("3", "what is the code?")
+        assert b"CANARY" not in await desk.saved(thread)
+        assert b"thanks" in await desk.saved(thread)
+        await desk.say("4", "well?")
+        events = await desk.events(thread, 4)
+    told = [event.text for event in of(Notice, events)]
+    assert told == [FORGETS]
+
+
 async def test_what_was_heard_in_vain_is_not_told_after_its_deletion(tmp_path):
     """A turn that failed hands its message on to the next one."""
     async with Desk(tmp_path, client=model()) as desk:
@@ -193,3 +221,23 @@ async def test_the_answer_to_a_handoff_goes_with_its_files(tmp_path):
         await desk.turn("3", "well?")
     assert "CANARY" not in desk.sent()
     assert "a.txt" not in desk.sent()
+
+
+async def test_a_message_that_no_state_holds_yet_is_told_as_a_note(tmp_path):
+    """Its turn was cut short before the team was saved."""
+    first = Held("one", "two")
+    async with Desk(tmp_path, client=first) as desk:
+        first.door.open()
+        await desk.turn("1", "hello")
+    held = Held("two", "three")
+    async with Desk(tmp_path, client=held, limits=Limits(shutdown=0.05)) as desk:
+        thread = (await desk.say("2", "the code is CANARY")).thread
+        await held.door.reached.wait()
+        await desk.say("3", "thanks", BOB)
+        await desk.delete("2")
+    held.door.open()
+    async with Desk(tmp_path, client=held) as desk:
+        events = await desk.events(thread, 3)
+    assert FORGETS not in [event.text for event in of(Notice, events)]
+    assert "hello" in desk.sent()
+    assert all("CANARY" not in str(each["messages"]) for each in held.create_calls)

@@ -234,6 +234,14 @@ async def another_definition(gateway: Gateway, teams: Teams, thread: str) -> Non
     teams.definition += 1
 
 
+async def a_deletion(gateway: Gateway, teams: Teams, thread: str) -> None:
+    number = f"said in {thread}"
+    await say(gateway, thread, "hello", message_id=number)
+    key = (await gateway.client.thread(thread)).key
+    more: dict[str, Any] = {"author": LOCAL_OPERATOR, "thread": thread, "message_id": number}
+    await gateway.accept(InboundMessage(key=key, text="", event="delete", **more))
+
+
 async def other_participants(gateway: Gateway, teams: Teams, thread: str) -> None:
     await another_definition(gateway, teams, thread)
     teams.participants = (*teams.participants, f"agent_{teams.definition}")
@@ -269,6 +277,9 @@ SCENES: Mapping[str, Scene] = {
     "kept_text": Scene(reading, an_attachment),
     "succeed": Scene(talking, another_definition),
     "events": Scene(talking, other_participants),
+    "gone_messages": Scene(talking, a_deletion),
+    "messages": Scene(talking, a_deletion),
+    "take_out": Scene(talking, a_deletion),
     "join": Scene(calling, steered),
     "known_tool": Scene(shopping, a_new_server),
     "meet_tool": Scene(shopping, a_new_server),
@@ -316,17 +327,19 @@ def store_of(gateway: Gateway) -> FailingStore:
     return gateway.store
 
 
-async def tell(gateway: Gateway, thread: str, text: str) -> int:
+async def tell(gateway: Gateway, thread: str, text: str, message_id: str = "") -> int:
     """Let the operator write; the seq of the thread's last event before."""
     found = await gateway.client.thread(thread)
-    message = InboundMessage(key=found.key, thread=thread, author=LOCAL_OPERATOR, text=text)
+    message = InboundMessage(
+        key=found.key, thread=thread, author=LOCAL_OPERATOR, text=text, message_id=message_id
+    )
     await gateway.accept_missed([message])
     return found.last_seq
 
 
-async def say(gateway: Gateway, thread: str, text: str) -> list[SessionEvent]:
+async def say(gateway: Gateway, thread: str, text: str, message_id: str = "") -> list[SessionEvent]:
     """Write; what is seen until nothing is left to do."""
-    after, events = await tell(gateway, thread, text), list[SessionEvent]()
+    after, events = await tell(gateway, thread, text, message_id), list[SessionEvent]()
     while not events or await store_of(gateway).read(
         lambda each: each.fetch(BUSY, {"thread": thread})
     ):

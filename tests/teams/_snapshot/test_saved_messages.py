@@ -1,4 +1,4 @@
-"""What people said is found in a saved state, and said otherwise."""
+"""People's messages are found in a saved state, and replaced."""
 
 import json
 from typing import Any
@@ -9,7 +9,13 @@ from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, SocietyOfMindAgent
 from teams.base import SavedMessages
 from teams.core import Image
-from teams.messages import HandoffMessage, MultiModalMessage, TextMessage
+from teams.messages import (
+    ContextSummaryEvent,
+    HandoffMessage,
+    MultiModalMessage,
+    TextMessage,
+)
+from teams.model_context import AutoChatCompletionContext
 from teams.models import UserMessage
 from tests.fakes.scripted_model import ScriptedModel
 
@@ -99,3 +105,28 @@ async def test_what_a_model_is_told_instead_is_found_after_it_was_loaded():
 def test_anything_else_is_no_state(parts: list[bytes]):
     with pytest.raises(ValueError, match=r"state|snapshot"):
         SavedMessages(parts)
+
+
+@pytest.mark.parametrize("covered", [False, True])
+async def test_no_summary_of_what_is_replaced_is_left(covered: bool):
+    def build() -> tuple[RoundRobinGroupChat, AutoChatCompletionContext]:
+        client = ScriptedModel("a", "b", "the CANARY in short", "c")
+        context = AutoChatCompletionContext(client)
+        agent = AssistantAgent("one", client, model_context=context)
+        return RoundRobinGroupChat([agent], max_turns=1), context
+
+    team, context = build()
+    said = [SAID["text"], TextMessage(source="user", content="more", metadata={"inbox": "8"})]
+    for each in said:
+        await team.run(task=each)
+    made = await context.compact()
+    assert made is not None
+    told = ContextSummaryEvent(source="one", content=made.text, covered=made.covered)
+    team._thread.append(told)
+    assert made.covered == 2
+    note = NOTE.model_copy(update={"id": said[not covered].id})
+    changed = SavedMessages([await team.save_snapshot()]).replace({note.id: note})
+    fresh, context = build()
+    await fresh.load_snapshot([changed])
+    assert (context.summary is None) == covered
+    assert (b"CANARY in short" in changed) == (not covered)

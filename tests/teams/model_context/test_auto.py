@@ -48,7 +48,10 @@ async def test_older_messages_give_way_to_a_summary_and_stay_in_the_history():
     assert not context.is_full([], [])
     sent = await context.get_messages()
     assert FACT in str(sent[0].content)
-    assert "<summary>" in str(sent[0].content)
+    note = str(sent[0].content).splitlines()
+    assert note[1] == note[-1]
+    assert note[1] in note[0]
+    assert note[1] not in made.text
     assert sent[1:] == messages[made.covered :]
     assert list(context.history) == messages
     assert model.count_tokens(sent) < WINDOW * 0.6

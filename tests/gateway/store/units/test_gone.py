@@ -1,4 +1,4 @@
-"""Heard messages that were deleted are noted until the team's state lacks them."""
+"""Deleted messages are noted until the team's state lacks them."""
 
 from dataclasses import replace
 
@@ -7,6 +7,7 @@ import pytest
 from gateway.errors import LeaseLost
 from gateway.store.decisions import MessageWithdrawal
 from gateway.store.records import Checkpoint
+from gateway.store.turn_records import GoneMessage
 from gateway.store.units import adapters, deletion, gone
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import KEY, begin, begun, end, take
@@ -32,13 +33,15 @@ async def test_a_deletion_waits_for_a_turn_and_is_noted_for_good(tmp_path):
         await delete(store, "1")
         work = await begin(store)
         assert (bool(first.gone), bool(work.gone)) == (False, True)
-        assert await store.run(gone.gone_messages, "t") == {heard: "1"}
-        told = await store.run(gone.messages, "t", [heard, work.messages[0].inbox, 99])
-        assert [(each.text, each.gone) for each in told.values()] == [("", True), ("waits", False)]
+        told = GoneMessage(inbox=heard, message_id="1", saved=True)
+        assert await store.run(gone.gone_messages, "t") == [told]
+        found = await store.run(gone.messages, "t", [heard, work.messages[0].inbox, 99])
+        assert [(each.text, each.gone) for each in found.values()] == [("", True), ("waits", False)]
         stale = replace(work.lease, epoch=work.lease.epoch - 1)
         with pytest.raises(LeaseLost):
             await store.run(gone.take_out, stale, work.gone, STATE)
         await delete(store, "2")  # meanwhile
+        assert [each.saved for each in await store.run(gone.gone_messages, "t")] == [True, False]
         await store.run(gone.take_out, work.lease, work.gone, STATE)
         await end(store, work)
         again = await begun(store, "more", number="3")
