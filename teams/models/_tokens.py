@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -59,6 +58,8 @@ def _estimate(text: str) -> int:
 
 def _table_is_here(encoding: str) -> bool:
     """True if tiktoken would find the table without the network."""
+    import tempfile  # loads compressors; few have tiktoken
+
     folder = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     path = Path(folder) if folder else Path(tempfile.gettempdir()) / "data-gym-cache"
     url = f"{_TABLES}/{encoding}.tiktoken"

@@ -402,6 +402,7 @@ HARMLESS_PARTS: Sequence[Part] = (
     part("teams.conversable.ConversableQueue", agents=[TALKER], chats=[{"message": "x"}]),
     part("teams.core.InMemoryStore"),
     part("teams.memory.ListMemory", memory_contents=[{"content": "x", "mime_type": "text/plain"}]),
+    part("teams.model_context.AutoChatCompletionContext", model_client=REPLAY),
     part("teams.model_context.BufferedChatCompletionContext", buffer_size=1, initial_messages=SAID),
     part("teams.model_context.HeadAndTailChatCompletionContext", head_size=1, tail_size=1),
     part("teams.model_context.TokenLimitedChatCompletionContext", model_client=REPLAY),
