@@ -265,6 +265,25 @@ class WorkHandedOff(_Event):
 
 
 @value
+class ContextSummarised(_Event):
+    """A summary took the place of older messages in an agent's context.
+
+    `covered` is their number, from the first one. With `left_out`, some have no summary.
+    """
+
+    kind: Literal["context_summarised"] = "context_summarised"
+    agent: str
+    covered: int
+    left_out: bool = False
+
+    @property
+    def text(self) -> str:
+        """The event in words."""
+        given = "left out of what" if self.left_out else "summarised in what"
+        return f"{self.covered:,} earlier messages are {given} {self.agent} reads."
+
+
+@value
 class InputRequested(_Event):
     """The team waits for a human.
 
@@ -523,6 +542,7 @@ SessionEvent: TypeAlias = (
     | ToolStarted
     | ToolFinished
     | WorkHandedOff
+    | ContextSummarised
     | InputRequested
     | InputSupported
     | InputReminded

@@ -56,6 +56,17 @@ class HumanItem(_Item):
     again: int = 0
     sending: bool = False
 
+    @classmethod
+    def of(cls, message: HumanText) -> HumanItem:
+        """The item of a message in a turn."""
+        return cls(
+            key=f"human-{message.inbox}",
+            author=sanitize(message.author) or NOBODY,
+            text=sanitize(message.text),
+            inbox=message.inbox,
+            again=message.again,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentItem(_Item):

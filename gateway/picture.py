@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from gateway.events import (
     CONTINUE,
+    ContextSummarised,
     FileMade,
     HumanText,
     InputReminded,
@@ -40,7 +41,6 @@ from gateway.events import (
     WorkHandedOff,
 )
 from gateway.items import (
-    NOBODY,
     Agent,
     AgentItem,
     HandoffItem,
@@ -235,6 +235,8 @@ class Picture:
                 self.prompt_tokens += prompt
                 self.completion_tokens += completion
                 self._add_agent(agent).tokens += prompt + completion
+            case ContextSummarised():
+                self._seal_notice(Notice(thread=event.thread, seq=event.seq, text=event.text))
             case FileMade() | InputSupported() | InputReminded() | Notice():
                 self._seal_notice(event)
             case _:
@@ -461,15 +463,7 @@ class Picture:
 
     def _seal_human_text(self, message: HumanText) -> None:
         self.queued.pop(message.inbox, None)
-        self._seal(
-            HumanItem(
-                key=f"human-{message.inbox}",
-                author=sanitize(message.author) or NOBODY,
-                text=sanitize(message.text),
-                inbox=message.inbox,
-                again=message.again,
-            )
-        )
+        self._seal(HumanItem.of(message))
 
     def _seal(self, item: Item) -> None:
         """Let an item stand where it is said, and tell of it."""

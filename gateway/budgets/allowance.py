@@ -154,6 +154,11 @@ class Allowance:
         used = self.sum
         return amounts(self.budget, used.tokens, used.cost, used.turns)
 
+    def has_left(self, tokens: int, cost: float) -> bool:
+        """True if something is left after so much more."""
+        limits = amounts(self.budget, self.sum.tokens + tokens, self.sum.cost + cost, 0)
+        return all(used < limit for _, used, limit in limits)
+
     def may_be_used_up(self) -> bool:
         """True if open requests can use up all that is left."""
         used = self.sum

@@ -323,6 +323,11 @@ class Meter:
                         used_up_notice(held, what, limit, self._asker), held.budget.per
                     )
 
+    def affords(self, request: ModelRequest) -> bool:
+        """True if the request leaves something of every budget."""
+        more = self._ledger.expects(request) if self._limited else (0, 0.0)
+        return all(held.has_left(*more) for held in self._limited)
+
     def after_answer(self, request: ModelRequest, answer: CreateResult) -> None:
         """Count what a model has read and written."""
         self._settle(request)

@@ -6,11 +6,11 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from teams.kinds import KindsOf, Part, Section, Tool, setting_error
+from teams.kinds import KindsOf, Part, Section, Tool, setting_error, shorthand
 
 T = TypeVar("T")
 
-ModelContextConfig: TypeAlias = Annotated[Part, KindsOf("context")]
+ModelContextConfig: TypeAlias = Annotated[Part, KindsOf("context"), shorthand("type")]
 MemoryConfig: TypeAlias = Annotated[Part, KindsOf("memory")]
 ExecutorConfig: TypeAlias = Annotated[Part, KindsOf("executor")]
 AnyToolConfig: TypeAlias = Annotated[Tool, KindsOf("tool")]

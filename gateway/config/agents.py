@@ -74,7 +74,7 @@ class AssistantConfig(DescribedAgent):
     """Agents that it may hand over to: names, or tables."""
 
     model_context: _Given[ModelContextConfig | None] = None
-    """Part of the conversation that its model sees; all if not given."""
+    """Part of the conversation that its model sees; `auto` if not given."""
 
     model_client_stream: bool = True
     """Show the answer while the model writes it."""

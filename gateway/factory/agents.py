@@ -106,7 +106,7 @@ class AgentFactory(PartFactory):
             name,
             tools=None if benches else tools or None,
             workbench=[*workbenches, *servers] or None,
-            model_context=await self.context(config.model_context, tools),
+            model_context=await self.context(config.model_context, tools, model=config.model),
             memory=memories or None,
             output_content_type=content_type,
             **arguments,

@@ -198,8 +198,7 @@ async def tell(context: ChatCompletionContext, memory: str, lines: Sequence[str]
     if lines and any(_source(each) == source for each in await context.get_messages()):
         return False
     if any(_source(each).startswith(start) for each in context.history):
-        kept = [each for each in context.history if not _source(each).startswith(start)]
-        context.history.replace(kept)
+        context.take_out(lambda each: _source(each).startswith(start))
     if lines:
         block = BLOCK.format(mark=new_mark(), lines=text)
         await context.add_message(UserMessage(content=block, source=source))
@@ -209,7 +208,7 @@ async def tell(context: ChatCompletionContext, memory: str, lines: Sequence[str]
 def take_back(context: ChatCompletionContext) -> None:
     """Take out what memories told a team that may have lost them."""
     if any(map(_source, context.history)):
-        context.history.replace([each for each in context.history if not _source(each)])
+        context.take_out(lambda each: bool(_source(each)))
 
 
 def told_result(names: Sequence[str]) -> UpdateContextResult:

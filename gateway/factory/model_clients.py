@@ -12,6 +12,7 @@ from gateway.config.root import Config
 from gateway.registry import model_label
 from teams.kinds import ModelKind
 from teams.models import ChatCompletionClient, ModelError
+from teams.prices import listed_model
 
 LOG = logging.getLogger("gateway")
 
@@ -93,6 +94,13 @@ class ModelClients:
     def label(self, name: str = "") -> str:
         """The model's name for people: at the provider, or "demo"."""
         return self._config.models[name or self._default].resolved().label
+
+    def listed_window(self, name: str) -> int | None:
+        """Tokens of the model's context by the catalog, or None."""
+        tables = (each.resolved() for each in self._chained(name or self._default).values())
+        places = ((each.model, each.listed) for each in tables)
+        found = [listed_model(model, **place) for model, place in places if place is not None]
+        return min((each.context for each in found if each and each.context), default=None)
 
     def chain(self, name: str) -> list[str]:
         """The model, and those that answer in its place, in their order."""

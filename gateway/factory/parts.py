@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,12 @@ from gateway.factory.shared_parts import SharedParts
 from gateway.values import value
 from teams.kinds import Part
 from teams.memory import Memory
-from teams.model_context import ChatCompletionContext
-from teams.model_context.kinds import TokenLimitedKind
+from teams.model_context import (
+    AutoChatCompletionContext,
+    ChatCompletionContext,
+    UnboundedChatCompletionContext,
+)
+from teams.model_context.kinds import AutoKind, TokenLimitedKind
 from teams.models import ChatCompletionClient
 from teams.tools import BaseTool
 
@@ -92,11 +97,23 @@ class PartFactory:
         return found
 
     async def context(
-        self, config: Part | None, tools: Sequence[BaseTool[Any, Any]] = ()
-    ) -> ChatCompletionContext | None:
-        """A model context for an agent with these tools."""
+        self,
+        config: Part | None,
+        tools: Sequence[BaseTool[Any, Any]] = (),
+        *,
+        model: str | None,
+    ) -> ChatCompletionContext:
+        """A model context for an agent with this model and these tools."""
+        if model is not None and (config is None or isinstance(config, AutoKind)):
+            client, find_window = (
+                self.client(model),
+                partial(self._means.models.listed_window, model),
+            )
+            if config is None:
+                return AutoChatCompletionContext(client, find_window=find_window)
+            return await config.build(self, model_client=client, find_window=find_window)
         if config is None:
-            return None
+            return UnboundedChatCompletionContext()
         schemas = [tool.schema for tool in tools] if isinstance(config, TokenLimitedKind) else []
         return await config.build(self, **({"tool_schema": schemas} if schemas else {}))
 

@@ -172,7 +172,7 @@ class AgentTables(ABC):
             fields.take("name")
         if kind.kind.unread is not None:
             fields.rest(*kind.kind.unread)
-        return None if table == {"type": "unbounded"} else table
+        return None if table in ({"type": "unbounded"}, {"type": "auto"}) else table
 
     def _inner(self, kind: type[Part], setting: str, fields: Fields, agents: Tables) -> Any:
         """The name or table of a component in a field."""

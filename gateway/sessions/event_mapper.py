@@ -13,6 +13,7 @@ from dataclasses import replace
 from gateway.content.sign_off import SignOff, split_sign_off
 from gateway.content.task import USER
 from gateway.events import (
+    ContextSummarised,
     Ending,
     MessageFinished,
     SessionEvent,
@@ -29,6 +30,7 @@ from teams.messages import (
     BaseAgentEvent,
     BaseChatMessage,
     CodeGenerationEvent,
+    ContextSummaryEvent,
     HandoffMessage,
     ModelClientStreamingChunkEvent,
     SelectSpeakerEvent,
@@ -240,8 +242,8 @@ class EventMapper:
                 events = self._close_speech(agent)
                 self._speaking.discard(agent)
                 return [*events, self._handed_off(item)]
-            case CodeGenerationEvent():
-                return [_ended(self._finish(agent, item.content, item.id), item)]
+            case CodeGenerationEvent() | ContextSummaryEvent():
+                return [self._worked(item)]
             case BaseChatMessage():
                 self._speaking.discard(agent)
                 return self._said(agent, item)
@@ -317,6 +319,17 @@ class EventMapper:
             agent=handoff.source,
             target=handoff.target,
             text=bounded(handoff.content),
+        )
+
+    def _worked(self, item: CodeGenerationEvent | ContextSummaryEvent) -> SessionEvent:
+        if isinstance(item, CodeGenerationEvent):
+            return _ended(self._finish(item.source, item.content, item.id), item)
+        return ContextSummarised(
+            thread=self._thread,
+            turn=self._turn,
+            agent=item.source,
+            covered=item.covered,
+            left_out=item.left_out,
         )
 
     def _delta(

@@ -105,6 +105,10 @@ class SteeringWatch:
             self.steering.mark_heard()
         await self.meter.before_request(request)
 
+    def affords(self, request: ModelRequest) -> bool:
+        """True if something of the budgets is left after it."""
+        return self.meter.affords(request)
+
     def after_answer(self, request: ModelRequest, answer: CreateResult) -> None:
         """The model has answered."""
         self.meter.after_answer(request, answer)

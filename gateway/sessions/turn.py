@@ -63,6 +63,7 @@ from teams.core import CancellationToken
 from teams.messages import (
     BaseAgentEvent,
     BaseChatMessage,
+    ContextSummaryEvent,
     HandoffMessage,
     MemoryQueryEvent,
     ToolCallExecutionEvent,
@@ -588,5 +589,6 @@ class Turn:
 
 
 def _matters(item: BaseAgentEvent | BaseChatMessage) -> bool:
-    """True to save the team before and after tools."""
-    return isinstance(item, ToolCallRequestEvent | ToolCallExecutionEvent)
+    """True to save the team before and after tools, and a summary."""
+    saved = ToolCallRequestEvent | ToolCallExecutionEvent | ContextSummaryEvent
+    return isinstance(item, saved)

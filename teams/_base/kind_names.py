@@ -92,6 +92,7 @@ KINDS: dict[Family, dict[str, Declared]] = {
         "path": Declared(f"{_EXECUTORS}:OwnExecutorKind", "CodeExecutor", by_key=True),
     },
     "context": {
+        "auto": Declared(f"{_CONTEXTS}:AutoKind", "AutoChatCompletionContext"),
         "unbounded": Declared(f"{_CONTEXTS}:UnboundedKind", "UnboundedChatCompletionContext"),
         "buffered": Declared(f"{_CONTEXTS}:BufferedKind", "BufferedChatCompletionContext"),
         "head_and_tail": Declared(

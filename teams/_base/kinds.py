@@ -133,6 +133,12 @@ class Maker(Protocol):
         """The SDK's client of an OpenAI model, and the model's name."""
         ...
 
+    async def context(
+        self, config: Part | None, tools: Sequence[Any] = (), *, model: str | None
+    ) -> Any:
+        """The model context of an agent with this model and these tools."""
+        ...
+
     async def agent(self, name: str) -> Any:
         """A new agent of this team."""
         ...

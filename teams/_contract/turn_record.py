@@ -17,6 +17,7 @@ from teams._base.image import Image
 from teams._base.tool_call import FunctionCall, PendingInput
 from teams._messages.base import BaseAgentEvent, BaseChatMessage, as_chat_message
 from teams._messages.factory import MessageFactory
+from teams.models._conversation import error_results
 from teams.models._types import FunctionExecutionResult
 
 Item = BaseAgentEvent | BaseChatMessage
@@ -87,6 +88,12 @@ class TurnRecord:
             last = f"{results[-1].content}\n\n{said}"
             results[-1] = results[-1].model_copy(update={"content": last})
         return results
+
+    def closed_results(self) -> list[FunctionExecutionResult]:
+        """The results of the batch, and errors for those that it lacks."""
+        known = [self.results.get(self.key(position)) for position in range(len(self.calls))]
+        missing = error_results(self.calls)
+        return [each or error for each, error in zip(known, missing, strict=True)]
 
     def round_pictures(self) -> list[Image]:
         """The images of the batch, in the order of its calls."""

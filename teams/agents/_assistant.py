@@ -43,6 +43,7 @@ from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import StreamingChatAgent
 from teams.agents._handoff import Handoff
 from teams.agents._memory_states import MemoryStates
+from teams.agents._room import Room, add_message
 from teams.agents._set_aside import offer_again, set_aside
 from teams.agents._tool_batch import ToolBatch
 from teams.memory._base import Memory
@@ -174,6 +175,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         self._model_context = (
             model_context if model_context is not None else UnboundedChatCompletionContext()
         )
+        self._room = Room(name, self._model_context)
         self._model_client_stream = model_client_stream
         self._max_tool_iterations = max_tool_iterations
         self._reflect_on_tool_use = (
@@ -290,6 +292,9 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         if turn.produced:  # memories are told first
             return
         request = await self._request(turn, token)
+        tools = request.get("tools", ())
+        if await self._room.before(turn.produced, self._system_messages, tools, token):
+            return
         answer = None
         try:
             if not self._model_client_stream:
@@ -303,10 +308,13 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
                         else:
                             answer = check_answer(piece)
         except REFUSALS as error:
+            if await self._room.after(turn.produced, error, token):
+                return
             self._set_aside(error)
             raise
         if answer is None:
             raise RuntimeError(f"The stream of agent {self.name!r} ended without a final result.")
+        self._room.note(answer)
         await self._accept(turn, answer)
 
     def _set_aside(self, refused: Refusal) -> None:
@@ -318,10 +326,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         for message in messages:
             if message.id in taken:
                 continue
-            if isinstance(message, HandoffMessage):
-                for context_message in message.context:
-                    await self._model_context.add_message(context_message)
-            await self._model_context.add_message(message.to_model_message())
+            await add_message(self._model_context, message)
             taken[message.id] = None
         for memory in self._memory[turn.remembered :]:
             update = await memory.update_context(self._model_context)
@@ -334,8 +339,8 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
 
     async def _request(self, turn: TurnRecord, token: CancellationToken) -> dict[str, Any]:
         context = self._model_context
-        # The usual context sends all it has: no second copy of a long history per call.
-        whole = type(context) is UnboundedChatCompletionContext
+        # The usual contexts send all they have: no second copy of a long history per call.
+        whole = type(context) is UnboundedChatCompletionContext or self._room.sends_all
         messages: list[LLMMessage] = (
             self._requests.make(self._system_messages, context.history)
             if whole
@@ -439,13 +444,8 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         calls = open_calls(self._model_context.history)
         if not calls:
             return
-        results = error_results(calls)
-        if turn is not None and turn.phase == "tools":
-            known = [turn.results.get(turn.key(position)) for position in range(len(turn.calls))]
-            results = [
-                found or missing
-                for found, missing in zip(known, error_results(turn.calls), strict=True)
-            ]
+        known = turn if turn and turn.phase == "tools" else None
+        results = known.closed_results() if known else error_results(calls)
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
 
     async def load_state(self, state: Mapping[str, Any]) -> None:

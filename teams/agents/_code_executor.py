@@ -17,7 +17,7 @@ from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
 from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._messages.chat import HandoffMessage, MultiModalMessage, TextMessage, ended
+from teams._messages.chat import MultiModalMessage, TextMessage, ended
 from teams._messages.events import (
     CodeExecutionEvent,
     CodeGenerationEvent,
@@ -38,12 +38,13 @@ from teams.agents._code_run import (
     find_code_blocks,
     read_decision,
 )
+from teams.agents._room import Room, add_message
 from teams.agents._set_aside import offer_again, set_aside
 from teams.code_executors._base import CodeExecutor
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import remove_images
-from teams.models._errors import REFUSALS
+from teams.models._errors import REFUSALS, Refusal
 from teams.models._types import (
     AssistantMessage,
     CreateResult,
@@ -164,6 +165,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         self._model_context = (
             model_context if model_context is not None else UnboundedChatCompletionContext()
         )
+        self._room = Room(name, self._model_context)
         self._model_client_stream = model_client_stream
         self._max_retries_on_error = max_retries_on_error
         self._system_message = self.system_message = system_message
@@ -213,7 +215,8 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
                     await self._find_code(turn, await self._absorb_messages(turn, messages))
                 case "write" | "reflect":
                     await self._absorb_messages(turn, messages)
-                    async with aclosing(self._call_model(turn, self._model_client)) as pieces:
+                    asked = self._call_model(turn, self._model_client, cancellation_token)
+                    async with aclosing(asked) as pieces:
                         async for piece in pieces:
                             yield piece
                 case "run":
@@ -223,7 +226,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
                         return
                     await self._settle(turn, outcome)
                 case "consider":
-                    await self._consider_retry(turn, self._model_client)
+                    await self._consider_retry(turn, self._model_client, cancellation_token)
         self._turn = None
         if turn.final is None:
             raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
@@ -235,10 +238,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         """New messages into the context, each once."""
         new = [message for message in messages if message.id not in turn.taken]
         for message in new:
-            if isinstance(message, HandoffMessage):
-                for context_message in message.context:
-                    await self._model_context.add_message(context_message)
-            await self._model_context.add_message(message.to_model_message())
+            await add_message(self._model_context, message)
             turn.taken[message.id] = None
         return new
 
@@ -285,10 +285,12 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
             self._conclude(turn, self.NO_CODE_BLOCKS_FOUND_MESSAGE)
 
     async def _call_model(
-        self, turn: CodeTurnRecord, model: ChatCompletionClient | None
+        self, turn: CodeTurnRecord, model: ChatCompletionClient | None, token: CancellationToken
     ) -> AsyncGenerator[ModelClientStreamingChunkEvent, None]:
         """Call the model; yield its stream, and settle the next phase."""
         assert model is not None, "only a model reflects"
+        if await self._makes_room(turn, token):
+            return
         messages = await self._request(model)
         answer = None
         try:
@@ -303,13 +305,26 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
                         else:
                             answer = piece
         except REFUSALS as error:
+            if await self._makes_room(turn, token, error):
+                return
             set_aside(self._model_context.history, error)
             raise
         if answer is None:
             raise RuntimeError(
                 f"The model stream of agent {self.name!r} ended without a final result."
             )
+        self._room.note(answer)
         await self._accept(turn, answer)
+
+    async def _makes_room(
+        self, turn: CodeTurnRecord, token: CancellationToken, error: Refusal | None = None
+    ) -> bool:
+        """True if the model is asked anew, with a summary."""
+        if error is not None:
+            return await self._room.after(turn.produced, error, token)
+        said = self._system_message
+        instructions = [] if said is None else [SystemMessage(content=said)]
+        return await self._room.before(turn.produced, instructions, (), token)
 
     async def _request(self, model: ChatCompletionClient) -> list[LLMMessage]:
         messages = await self._model_context.get_messages()
@@ -377,15 +392,19 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         turn.phase = "consider" if failed else "reflect"
 
     async def _consider_retry(
-        self, turn: CodeTurnRecord, model: ChatCompletionClient | None
+        self, turn: CodeTurnRecord, model: ChatCompletionClient | None, token: CancellationToken
     ) -> None:
         """Ask the model whether to try again."""
         assert model is not None, "only a model tries again"
+        if await self._makes_room(turn, token):
+            return
         prompt = consider_prompt(self._max_retries_on_error - turn.attempt)
         messages = [*await self._request(model), UserMessage(content=prompt, source=self.name)]
         try:
             answer = await run_in_path(self.name, model.create(messages, json_output=RetryDecision))
         except REFUSALS as error:
+            if await self._makes_room(turn, token, error):
+                return
             set_aside(self._model_context.history, error)
             raise
         decision = read_decision(_text(answer, self.name))

@@ -21,6 +21,7 @@ from teams._run.nesting import ResumableTeam
 from teams._run.run import run_in_path, stream_in_path
 from teams._snapshot.description import ContextField, MemberField, RecordField
 from teams.agents._base import StreamingChatAgent
+from teams.agents._room import add_message
 from teams.agents._set_aside import set_aside
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
@@ -269,10 +270,7 @@ class SocietyOfMindAgent(StreamingChatAgent, Component[SocietyOfMindAgentConfig]
 
     async def _remember(self, turn: _SocietyTurn, answer: TextMessage) -> None:
         for message in turn.task:
-            if isinstance(message, HandoffMessage):
-                for context_message in message.context:
-                    await self._model_context.add_message(context_message)
-            await self._model_context.add_message(message.to_model_message())
+            await add_message(self._model_context, message)
         await self._model_context.add_message(
             AssistantMessage(content=answer.content, source=self.name)
         )

@@ -10,6 +10,7 @@ from typing_extensions import override
 from teams._base.kind_family import KindsOf
 from teams._base.kinds import Agent, DescribedAgent, Item, Kind, Maker, Model, Part
 from teams._base.meanings import EmptyIsNone, Given, ImportPath, Named, PythonOnly
+from teams._base.tables import shorthand
 
 
 class UserProxyKind(DescribedAgent):
@@ -49,8 +50,8 @@ class CodeExecutorKind(DescribedAgent):
     system_message: Annotated[str | None, EmptyIsNone()] = None
     """Instructions for the model; an empty text sends no system message."""
 
-    model_context: Annotated[Part | None, KindsOf("context")] = None
-    """Part of the conversation that its model sees; all if not given."""
+    model_context: Annotated[Part | None, KindsOf("context"), shorthand("type")] = None
+    """Part of the conversation that its model sees; `auto` if not given."""
 
     model_client_stream: bool = True
     """Show what the model writes while it writes it."""
@@ -72,6 +73,14 @@ class CodeExecutorKind(DescribedAgent):
 
     The policy still applies.
     """
+
+    @override
+    async def arguments(self, maker: Maker) -> dict[str, Any]:
+        bare = self.model_copy(update={"model_context": None})
+        given = await super(CodeExecutorKind, bare).arguments(maker)
+        if self.model is not None or self.model_context is not None:
+            given["model_context"] = await maker.context(self.model_context, model=self.model)
+        return given
 
 
 class SocietyOfMindKind(DescribedAgent):
@@ -97,7 +106,7 @@ class SocietyOfMindKind(DescribedAgent):
     response_prompt: str | None = None
     """Instruction for the model, after the team's discussion."""
 
-    model_context: Annotated[Part | None, KindsOf("context")] = None
+    model_context: Annotated[Part | None, KindsOf("context"), shorthand("type")] = None
     """Part of earlier turns that the team sees; all if not given."""
 
 

@@ -20,7 +20,7 @@ from teams.model_context._contexts import (
     units_of,
     whole_units,
 )
-from teams.model_context._summaries import Summariser, bounded, tokens_in, words_of
+from teams.model_context._summaries import NoBudget, Summariser, bounded, tokens_in, words_of
 from teams.models._client import ChatCompletionClient
 from teams.models._errors import BadAnswer, BadRequest, ContextOverflow, ModelRefused
 from teams.models._types import LLMMessage, RequestUsage, UserMessage
@@ -41,6 +41,7 @@ _LEFT_OUT = "(Earlier messages are left out here, without a summary.)"
 _LAST_SAID = "The last message of a person before this summary: {said}"
 _LONGEST_SAID = 1000
 _SMALLEST = 256
+"""Tokens that are in any window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         model_client: the agent's model; its window is the limit.
         token_limit: a lower limit, or that of a model whose client does not know its window.
         initial_messages: messages before the conversation.
+        find_window: asked for the window that the client does not know.
     """
 
     component_config_schema = AutoChatCompletionContextConfig
@@ -86,12 +88,14 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         *,
         token_limit: int | None = None,
         initial_messages: Sequence[LLMMessage] | None = None,
+        find_window: Callable[[], int | None] = lambda: None,
     ) -> None:
         super().__init__(initial_messages)
         if token_limit is not None:
             require_positive("token_limit", token_limit)
         self._model_client = model_client
         self._token_limit = token_limit
+        self._find_window = find_window
         self._summary: ContextSummary | None = None
         self._known: int | None = None
         """The window that the client tells, once it was asked."""
@@ -116,7 +120,8 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
     def window(self) -> int | None:
         """Tokens that the model takes; None if nobody has told."""
         if not self._is_known:
-            self._is_known, self._known = True, _window_of(self._model_client)
+            self._is_known = True
+            self._known = _window_of(self._model_client) or self._find_window()
         told = [each for each in (self._token_limit, self._known, self._learnt) if each]
         return min(told, default=None)
 
@@ -149,11 +154,9 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         self, instructions: Sequence[LLMMessage], tools: Sequence[Tool | ToolSchema]
     ) -> bool:
         """True if a request should have less of the history."""
-        window = self.window
-        if window is None:
-            return False
         used = self._count()
-        if used < window * KEPT / 2:  # far below it, nobody counts the tools
+        window = None if used < _SMALLEST else self.window
+        if window is None or used < window * KEPT / 2:  # nobody counts the tools
             return False
         if not self._around:
             self._around = self._tokens_around(instructions, tools)
@@ -232,11 +235,12 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
             text = await making.summarise(text, history[start:end])
             if self.window and making.window < self.window:
                 self._learnt = making.window
-        except (BadRequest, BadAnswer, ModelRefused):  # no thread dies of that
+        except (BadRequest, BadAnswer, ModelRefused, NoBudget):  # no thread dies of that
             left_out = True
         said = _last_said(history[start:end], history[end:])
         whole = "\n\n".join(filter(None, (text, said)))
-        made = ContextSummary(whole, end, left_out, making.usage)
+        usage = making.usage if making.usage != RequestUsage(0, 0) else None
+        made = ContextSummary(whole, end, left_out, usage)
         before, gone = self._count(), self._tokens_of(start, end)
         gone += 0 if earlier is None else tokens_in(_note(earlier))
         self._summary = made

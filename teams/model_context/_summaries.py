@@ -9,7 +9,13 @@ from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
 from teams.model_context._contexts import TOLD
-from teams.models._client import BYTES_PER_TOKEN, ChatCompletionClient
+from teams.models._client import (
+    BYTES_PER_TOKEN,
+    MODEL_WATCH,
+    BudgetWatch,
+    ChatCompletionClient,
+    ModelRequest,
+)
 from teams.models._errors import ContextOverflow
 from teams.models._tokens import IMAGE_TOKENS, MESSAGE_TOKENS
 from teams.models._types import (
@@ -47,6 +53,10 @@ _TASK = (
 _ABOUT = "A person of the conversation says what matters most: {about}"
 
 
+class NoBudget(Exception):
+    """A budget has too little left for a summary."""
+
+
 class Summariser:
     """Maker of one summary, in as many requests as it takes.
 
@@ -70,7 +80,8 @@ class Summariser:
     async def summarise(self, earlier: str, messages: Sequence[LLMMessage]) -> str:
         """The summary of an earlier one and messages.
 
-        Raises ContextOverflow if the model takes not even a small piece, and what a call raises.
+        Raises ContextOverflow if the model takes not even a small piece, NoBudget, and what a call
+        raises.
         """
         for _ in range(_TRIES):
             try:
@@ -92,13 +103,15 @@ class Summariser:
         task = _TASK.format(mark=mark, words=most * 3 // 5)
         if self._about:
             task = f"{task}\n{_ABOUT.format(about=self._about)}"
-        answer = await self._client.create(
-            [
-                SystemMessage(content=task),
-                UserMessage(content=f"{mark}\n{said}\n{mark}", source="conversation"),
-            ],
-            cancellation_token=self._token,
-        )
+        messages: list[LLMMessage] = [
+            SystemMessage(content=task),
+            UserMessage(content=f"{mark}\n{said}\n{mark}", source="conversation"),
+        ]
+        watch = MODEL_WATCH.get()
+        request = ModelRequest(client=self._client, messages=messages)
+        if isinstance(watch, BudgetWatch) and not watch.affords(request):
+            raise NoBudget
+        answer = await self._client.create(messages, cancellation_token=self._token)
         self.usage = self.usage + answer.usage
         text = answer.content.strip() if isinstance(answer.content, str) else ""
         return bounded(text, most * BYTES_PER_TOKEN) or earlier

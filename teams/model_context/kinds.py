@@ -50,6 +50,34 @@ class _Context(Part):
     """Messages before the conversation: texts, or tables."""
 
 
+class AutoKind(_Context):
+    """The model sees what fits, and a summary of what was before.
+
+    The agent's own model writes the summary when the conversation gets too long for it. The thread
+    shows that, and keeps all messages.
+    """
+
+    kind: ClassVar = Kind(
+        "context",
+        "auto",
+        "teams.model_context:AutoChatCompletionContext",
+        unread=("model_client",),
+    )
+
+    type: Literal["auto"]
+    """Kind of context."""
+
+    token_limit: int | None = Field(default=None, gt=0)
+    """Number of tokens that a request may have; the model's own limit if not given."""
+
+    @override
+    async def build(self, maker: Maker, **more: Any) -> Any:
+        if "model_client" not in more:
+            said = "found the model_context 'auto', expected one of another type"
+            raise ValueError(f"{said}: assistants and code executors with a model can summarise")
+        return await super().build(maker, **more)
+
+
 class UnboundedKind(_Context):
     """The model sees the whole conversation."""
 

@@ -116,6 +116,15 @@ class ErrorWatch(Protocol):
         ...
 
 
+@runtime_checkable
+class BudgetWatch(Protocol):
+    """A `ModelWatch` that knows if a request can be paid for."""
+
+    def affords(self, request: ModelRequest) -> bool:
+        """True if something of the budgets is left after it."""
+        ...
+
+
 MODEL_WATCH: ContextVar[ModelWatch | None] = ContextVar("teams_model_watch", default=None)
 """The watch of the run this code is part of."""
 

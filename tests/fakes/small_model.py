@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from teams.models import (
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
+    ModelFamily,
+    ModelInfo,
     RequestUsage,
     UserMessage,
 )
@@ -29,7 +32,12 @@ class Model(ChatCompletionClient):
     It refuses what has more tokens, at four bytes each.
     """
 
-    def __init__(self, window: int | None = WINDOW, *, refuses_at: int | None = None) -> None:
+    def __init__(
+        self, window: int | None = WINDOW, *, refuses_at: int | None = None, tells: bool = True
+    ) -> None:
+        self.tells = tells
+        self.begun: asyncio.Event | None = None
+        self.held: asyncio.Event | None = None
         self.window = window
         self.refuses_at = refuses_at or window
         self.asked: list[list[LLMMessage]] = []
@@ -38,11 +46,15 @@ class Model(ChatCompletionClient):
 
     async def create(self, messages, **_: Any):
         self.asked.append(list(messages))
+        if self.begun is not None and self.held is not None:
+            self.begun.set()
+            await self.held.wait()
         if self.fails is not None:
             raise self.fails
         tokens = self.count_tokens(messages)
         if self.refuses_at is not None and tokens > self.refuses_at:
-            raise ContextOverflow(f"maximum context length is {self.refuses_at} tokens (model 'x')")
+            limit = f"maximum context length is {self.refuses_at} tokens"
+            raise ContextOverflow(f"{limit if self.tells else 'too long'} (model 'x')")
         said = str(messages[-1].content)
         content = self.answer or (f"Known: {FACT}." if FACT in said else "Nothing.")
         return CreateResult(
@@ -52,8 +64,10 @@ class Model(ChatCompletionClient):
             cached=False,
         )
 
-    def create_stream(self, *args, **kwargs):
-        raise NotImplementedError
+    async def create_stream(self, messages, **_: Any):
+        answer = await self.create(messages)
+        yield str(answer.content)
+        yield answer
 
     def count_tokens(self, messages, *, tools=()):
         return sum(len(str(each.content).encode()) // 4 + 3 for each in messages) + 10 * len(tools)
@@ -74,7 +88,13 @@ class Model(ChatCompletionClient):
 
     @property
     def model_info(self):
-        raise NotImplementedError
+        return ModelInfo(
+            vision=False,
+            function_calling=True,
+            json_output=True,
+            family=ModelFamily.UNKNOWN,
+            structured_output=True,
+        )
 
 
 def said(text: str, source: str = "user") -> UserMessage:

@@ -222,6 +222,16 @@ def test_a_model_that_says_nothing_shows_it_until_it_does():
         assert model_of(*begun, end).silence == ""
 
 
+def test_a_summary_is_a_line_of_the_gateway_s_own():
+    made = events.ContextSummarised(thread="", agent="coder", covered=1200)
+    item = [*model_of(began("go"), made).items.values()][-1]
+    assert isinstance(item, NoticeItem)
+    assert item.level == "info"
+    assert item.told == "1,200 earlier messages are summarised in what coder reads."
+    left_out = replace(made, left_out=True)
+    assert left_out.text == "1,200 earlier messages are left out of what coder reads."
+
+
 def test_who_asks_twice_still_asks_after_the_first_answer():
     model = model_of(
         began("go"),

@@ -11,7 +11,7 @@ from gateway.access.authority import Access, Admission
 from gateway.budgets import ledger as budgets
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.events import InputRequested, MessageFinished, Notice, TurnFinished
+from gateway.events import ContextSummarised, InputRequested, MessageFinished, Notice, TurnFinished
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.store.records import UsageTotals
@@ -21,10 +21,12 @@ from teams import DiGraphBuilder, GraphFlow
 from teams.agents import AssistantAgent
 from teams.base import ChatAgent
 from teams.core import FunctionCall
+from teams.model_context import AutoChatCompletionContext
 from teams.models import CreateResult, RequestUsage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.deep_teams import DEEP
 from tests.fakes.new_store import new_store
+from tests.fakes.small_model import Model
 from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import Door, ScriptedTeams, ends, model, of, solo, until
 
@@ -216,6 +218,21 @@ async def test_a_budget_ends_a_turn_in_its_midst_and_the_next_message_goes_on_fr
     sent = counting.client.create_calls[1]["messages"]
     assert "a result" in str(sent)
     assert "go on" in str(sent)
+
+
+@pytest.mark.parametrize(("tokens", "left_out"), [(4_400, True), (50_000, False)])
+async def test_without_budget_for_a_summary_the_oldest_messages_are_left_out(
+    tmp_path, tokens: int, left_out: bool
+):
+    client = Model()
+    team = lambda: solo(client, model_context=AutoChatCompletionContext(client))  # noqa: E731
+    async with world(tmp_path, team, Budget(per="thread", tokens=tokens)) as here:
+        events: Any = []
+        while not (made := of(ContextSummarised, events)):
+            events = await here.say("and so on " * 40)
+        assert outcome(events) == "done"
+        assert made[0].left_out is left_out
+        assert outcome(await here.say()) == "done"
 
 
 @pytest.mark.parametrize(

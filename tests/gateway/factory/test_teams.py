@@ -808,6 +808,39 @@ async def test_code_is_run_in_the_threads_own_folder_with_the_functions_it_may_u
     assert answer.strip() == f"terminal: 42 {workdir}"
 
 
+async def test_assistants_and_code_executors_summarise_unless_told_otherwise(own):
+    team = await built(
+        own,
+        """
+        [teams.t]
+        type = "round_robin"
+        max_turns = 1
+        [teams.t.agents]
+        a = {}
+        b = { model_context = "auto" }
+        c = { model_context = { type = "auto", token_limit = 500 } }
+        d = { model_context = "unbounded" }
+        e = { type = "code_executor", model = "m", executor = { type = "local" } }
+        f = { type = "code_executor", executor = { type = "local" } }
+        g = { model_context = { type = "buffered", buffer_size = 3 } }
+        """,
+    )
+    agents = vars(team)["_participants"]
+    contexts = {each.name: each.model_context for each in agents}
+    kinds = {name: type(each).__name__.partition("Chat")[0] for name, each in contexts.items()}
+    assert kinds == {
+        "a": "Auto",
+        "b": "Auto",
+        "c": "Auto",
+        "d": "Unbounded",
+        "e": "Auto",
+        "f": "Unbounded",
+        "g": "Buffered",
+    }
+    assert contexts["a"].window == 10_000
+    assert contexts["c"].window == 500
+
+
 async def test_a_model_context_may_begin_with_messages(own):
     team = await built(
         own,

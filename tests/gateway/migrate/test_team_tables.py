@@ -20,6 +20,7 @@ from teams.agents.file_surfer import FileSurfer
 from teams.agents.magentic_one import MagenticOneCoderAgent
 from teams.agents.web_surfer import MultimodalWebSurfer
 from teams.core import ComponentLoader
+from teams.model_context import UnboundedChatCompletionContext
 from teams.models import ModelInfo
 from teams.models.replay import ReplayChatCompletionClient
 from teams.tools.http import HttpTool
@@ -42,6 +43,8 @@ def comparable(form: Any) -> Any:
         case {"provider": str(provider), "config": dict(config)} if provider.endswith("Tool"):
             left = {key: config[key] for key in config if key not in ("source_code",)}
             return {"provider": provider, "config": comparable(left)}
+        case {"label": "AutoChatCompletionContext"}:  # that of tables without one
+            return comparable(UnboundedChatCompletionContext().dump_component().model_dump())
         # AutoGen writes this for an agent without tools.
         case {"workbench": [{"config": {"tools": []}}]}:
             return comparable({key: form[key] for key in form if key != "workbench"})
@@ -49,10 +52,8 @@ def comparable(form: Any) -> Any:
             return {**form, "chat_completions": [each for each in answers if each is str(each)]}
         case dict():
             return {key: comparable(value) for key, value in form.items() if value is not None}
-        case list():
-            return [comparable(each) for each in form]
         case _:
-            return form
+            return [comparable(each) for each in form] if isinstance(form, list) else form
 
 
 async def rebuilt(source: Path, folder: Path) -> tuple[Any, str]:
