@@ -152,8 +152,8 @@ MARKS: Mapping[Ending, str] = {
 """The mark of a message by its ending, for people and models."""
 
 
-CONTINUE = "/continue"
-"""The command by which an agent goes on with a cut answer."""
+CONTINUE, COMPACT = "/continue", "/compact"
+"""The commands that begin a turn: an agent goes on with a cut answer; all summarise."""
 
 
 ASIDE = "/aside"
@@ -507,15 +507,30 @@ class Usage(_Event):
 
 
 @value
+class ContextFill:
+    """Tokens that an agent's model is sent, and those of its window."""
+
+    agent: str
+    used: int
+    window: int
+
+    @property
+    def percent(self) -> str:
+        """The part of the window that is used."""
+        return f"{self.used / self.window:.0%}".replace("%", " %")
+
+
+@value
 class TurnFinished(_Event):
     """The turn ended, or waits for a human answer (`waiting`).
 
-    `reason` is for people.
+    `reason` is for people, and `fill` tells of the agents' contexts, as far as known.
     """
 
     kind: Literal["turn_finished"] = "turn_finished"
     outcome: TurnOutcome
     reason: str = ""
+    fill: tuple[ContextFill, ...] = ()
 
 
 @value

@@ -8,11 +8,13 @@ All foreign text is sanitised here, once. A surface shows the items, or the `new
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from gateway.events import (
     CONTINUE,
+    ContextFill,
     ContextSummarised,
     FileMade,
     HumanText,
@@ -64,6 +66,7 @@ NO_TURN = TurnItem(key="", outcome="done")
 SILENCE, HOLD = "silence", "hold"
 """Keys of what a WaitItem tells of."""
 Activity: TypeAlias = Literal["idle", "working", "waiting"]
+_ACTIVE: Mapping[str, Activity] = {"": "working", "waiting": "waiting"}
 
 
 @dataclass(slots=True)
@@ -91,6 +94,8 @@ class Picture:
         self.speaker = ""
         self.prompt_tokens = 0
         self.completion_tokens = 0
+        self.fill: tuple[ContextFill, ...] = ()
+        """The fill of the agents' contexts, as far as known."""
         self.agents: dict[str, AgentState] = {}
         self.queued: dict[int, str] = {}
         self.held = ""
@@ -122,13 +127,7 @@ class Picture:
     @property
     def activity(self) -> Activity:
         """State of the team."""
-        match self.turn.outcome:
-            case "":
-                return "working"
-            case "waiting":
-                return "waiting"
-            case _:
-                return "idle"
+        return _ACTIVE.get(self.turn.outcome, "idle")
 
     @property
     def silence(self) -> str:
@@ -303,6 +302,7 @@ class Picture:
     def _end(self, event: TurnFinished) -> None:
         self._clear_activity()
         self.speaker = ""
+        self.fill = event.fill or self.fill
         self._end_silence()  # it said something, or was stopped, just before
         outcome, reason = event.outcome, sanitize(event.reason)
         told = self._failure_told or (outcome == "stopped" and event.reason == self._told)

@@ -13,6 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 from gateway.conversation import Author
 from gateway.values import Origin, value
 from teams.base import Team, ToolCall
+from teams.model_context import AutoChatCompletionContext
 from teams.models import ChatCompletionClient
 
 Closer: TypeAlias = Callable[[], Awaitable[None]]
@@ -24,13 +25,15 @@ class Holdings:
 
     `closes` release them; one that `acts` may do more than ask models. `memories` are the texts
     that its memories begin with: they are the operator's own. `signs_off` are the agents that end
-    the team's work with a word that people are not shown.
+    the team's work with a word that people are not shown. `contexts` are those that summarise, with
+    the names of their agents.
     """
 
     closes: tuple[Closer, ...] = ()
     acts: bool = False
     memories: frozenset[str] = frozenset()
     signs_off: frozenset[str] = frozenset()
+    contexts: tuple[tuple[str, AutoChatCompletionContext], ...] = ()
 
 
 @value

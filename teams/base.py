@@ -15,7 +15,7 @@ from teams._contract.termination import (
     TerminatedException,
     TerminationCondition,
 )
-from teams._run.run import RunHooks, ToolInterceptor, run_hooks
+from teams._run.run import RunHooks, ToolInterceptor, run_hooks, run_in_path
 from teams._snapshot.saved_messages import SavedMessages
 from teams.agents._handoff import Handoff
 from teams.models._client import ModelRequest, ModelWatch
@@ -43,4 +43,5 @@ __all__ = [
     "ToolInterceptor",
     "current_tool_call",
     "run_hooks",
+    "run_in_path",
 ]

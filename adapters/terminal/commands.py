@@ -59,8 +59,10 @@ LOCAL = (
 )
 
 
-RETRY, CONTINUE, ASIDE = "/retry", "/continue", "/aside "
-"""Sent by F5 after a failed turn, and after an answer that was cut."""
+RETRY, CONTINUE, ASIDE, COMPACT = "/retry", "/continue", "/aside ", "/compact"
+"""Commands that begin a turn. F5 sends the first after a failed turn, the second after an answer
+that was cut.
+"""
 
 # What request cards do better than a typed id, and /delete by another name.
 HIDDEN = frozenset(("approve", "deny", "forget"))

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from adapters.terminal.commands import ASIDE, CONTINUE, RETRY, Command, Commands
+from adapters.terminal.commands import ASIDE, COMPACT, CONTINUE, RETRY, Command, Commands
 from adapters.terminal.errors import describe_error
 from adapters.terminal.place import list_place, message_title, waits
 from adapters.terminal.text import format_age, indented, thread_title
@@ -237,11 +237,13 @@ class PlainChat:
     ) -> Receipt:
         model = conversation.model
         retries = model.can_retry and (text == RETRY or text.startswith(ASIDE))
-        goes_on = retries or (text == CONTINUE and model.can_continue)
+        goes_on = text == CONTINUE and model.can_continue
+        compacts = text.partition(" ")[0] == COMPACT and model.activity == "idle"
+        begins = retries or goes_on or compacts
         began, asked = model.turn.began_at, set(model.requests)
         receipt = await conversation.send(text, files)
         self._sent, model = True, conversation.model
-        if goes_on and (await conversation.client.thread(receipt.thread)).state == "working":
+        if begins and (await conversation.client.thread(receipt.thread)).state == "working":
             await self._wait_until(
                 lambda: model.turn.began_at != began or model.activity == "working"
             )

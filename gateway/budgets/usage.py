@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.budgets.allowance import budgets_of, scope_names
 from gateway.budgets.messages import budget_lines, plain_amount
 from gateway.config.budgets import Budget
 from gateway.conversation import Author
+from gateway.events import ContextFill
+from gateway.render.sanitize import label
 from gateway.store.decisions import UsageQuery
 from gateway.store.records import Thread, UsageTotals
+from gateway.store.rulebook import UsageFound
 from gateway.values import value
+
+LONGEST_NAME = 80
+"""Characters of an agent's name."""
 
 _WINDOWS: tuple[tuple[CalendarWindow, str], ...] = (("day", "today"), ("month", "this month"))
 
@@ -35,9 +41,11 @@ class UsageRules:
         said = (query for _, query in (*self._mine(thread), *self._everybody()))
         return (*said, *(self._query(budget, name) for budget, name in self._held(thread)))
 
-    def text(self, thread: Thread | None, used: Mapping[UsageQuery, UsageTotals]) -> str:
-        """Text about the use of thread and asker, and budgets."""
+    def text(self, found: UsageFound) -> str:
+        """Text about the use of thread and asker, contexts, and budgets."""
+        thread, used = found.thread, found.used
         lines = [f"{said}: {_used(used[query])}." for said, query in self._mine(thread)]
+        lines += map(_filled, found.fill)
         for budget, name in self._held(thread):
             ends = window_end(_window(budget), self.now)
             lines += budget_lines(budget, used[self._query(budget, name)], ends, self.zone)
@@ -76,6 +84,13 @@ class UsageRules:
 def _window(budget: Budget) -> CalendarWindow:
     assert budget.window != "turn"  # what one turn uses is no sum over time
     return budget.window
+
+
+def _filled(fill: ContextFill) -> str:
+    return (
+        f"Context of {label(fill.agent, LONGEST_NAME)}: {fill.used:,} of {fill.window:,} tokens"
+        f" ({fill.percent})."
+    )
 
 
 def _used(used: UsageTotals) -> str:

@@ -18,7 +18,7 @@ from gateway.registry import Closer, Holdings
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.code_executor import CodeExecutor
 from teams.memory import ListMemory, Memory
-from teams.model_context import ChatCompletionContext
+from teams.model_context import AutoChatCompletionContext, ChatCompletionContext
 from teams.models import ChatCompletionClient
 from teams.tools import BaseTool, FunctionTool, StaticWorkbench, Workbench
 
@@ -134,6 +134,7 @@ def holdings_of(team: object) -> Holdings:
     closes: list[Closer] = []
     memories: set[str] = set()
     agents, told = set[str](), set[str]()
+    contexts: dict[int, tuple[str, AutoChatCompletionContext]] = {}
     acts = everybody = False
     for part in all_parts(team):
         if isinstance(part, TerminationCondition):
@@ -143,6 +144,8 @@ def holdings_of(team: object) -> Holdings:
             agents.add(agent.name)
             if _names_word(part, "system_message"):
                 told.add(agent.name)
+            if (context := _summarising(part)) is not None:
+                contexts.setdefault(id(context), (agent.name, context))
         if (role := _role(type(part))) is None:
             continue
         acts = acts or role.acts
@@ -151,7 +154,8 @@ def holdings_of(team: object) -> Holdings:
         if isinstance(part, ListMemory):
             memories.update(str(each.content) for each in part.content)
     signs_off = frozenset(agents if everybody else told)
-    return Holdings(tuple(closes), acts, frozenset(memories), signs_off)
+    in_order = tuple(reversed(contexts.values()))  # the last part of a list comes first
+    return Holdings(tuple(closes), acts, frozenset(memories), signs_off, in_order)
 
 
 def _names_word(part: object, attribute: str) -> bool:
@@ -160,6 +164,15 @@ def _names_word(part: object, attribute: str) -> bool:
         return WORD in str(getattr(part, attribute, ""))
     except Exception:  # it may be somebody else's
         return False
+
+
+def _summarising(part: object) -> AutoChatCompletionContext | None:
+    """The context of an agent, if it is one that summarises."""
+    try:
+        context = getattr(part, "model_context", None)
+    except Exception:  # it may be somebody else's
+        return None
+    return context if isinstance(context, AutoChatCompletionContext) else None
 
 
 def local_executors(team: Team) -> list[str]:

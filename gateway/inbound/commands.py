@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from gateway.access.grants import scope_text
 from gateway.base.suggest import did_you_mean
 from gateway.client import Answer, Choice, CommandInfo
-from gateway.events import GRANT_WORDS, AsideWay
+from gateway.events import COMPACT, CONTINUE, GRANT_WORDS, AsideWay
 from gateway.render.sanitize import label
 from gateway.store.decisions import (
     UNMUTE,
     AsideDrop,
+    CommandedTurn,
     CommandReply,
     Decision,
     GrantRevocation,
@@ -25,7 +26,6 @@ from gateway.store.decisions import (
     QueueRemoval,
     RepeatedTurn,
     ThreadDeletion,
-    TurnContinuation,
     TurnRetry,
     TurnStop,
     UsageReply,
@@ -38,10 +38,15 @@ _BANG = re.compile(r"!([A-Za-z_]{1,32})(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 NO_ANSWER = Answer(kind="text")
-TAKE_WORDS = frozenset({"approve", "aside", "deny", "queue", "again", "revoke", "model", "memory"})
+TAKE_WORDS = frozenset(
+    {"approve", "aside", "deny", "queue", "again", "revoke", "model", "memory", "compact"}
+)
 
 LINE = 80
 """Characters of a waiting message that lists show."""
+
+MATTERS = 1000
+"""Characters of what a summary should keep."""
 
 MODES = {
     "queue": "a message waits for its own turn",
@@ -205,7 +210,16 @@ def _continue(situation: Situation, _words: str) -> Decision:
         return CommandReply(reply=WORKING)
     if not situation.cut:
         return CommandReply(reply="There is nothing to continue: the last answer was not cut.")
-    return TurnContinuation(reply=f"{label(situation.cut, LINE)} goes on from there.")
+    said = f"{label(situation.cut, LINE)} goes on from there."
+    return CommandedTurn(reply=said, command=CONTINUE)
+
+
+def _compact(situation: Situation, words: str) -> Decision:
+    """`/compact`, maybe with what matters: the turn finds what to do."""
+    if situation.busy or situation.last is None:
+        return CommandReply(reply=WORKING if situation.busy else NOTHING_SAID)
+    command = f"{COMPACT} {words[:MATTERS]}".rstrip()
+    return CommandedTurn(reply="What was said is being summarised.", command=command)
 
 
 def _aside(situation: Situation, words: str) -> Decision:
@@ -396,6 +410,15 @@ _ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
             choices=ASIDE_WORDS,
         ),
         _aside,
+    ),
+    (
+        CommandInfo(
+            name="compact",
+            description="summarise what was said for the models, with what matters if you like",
+            argument="[what matters]",
+            takes="text",
+        ),
+        _compact,
     ),
     (
         CommandInfo(name="forget", description="delete this thread with its messages and files"),

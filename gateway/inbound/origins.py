@@ -9,7 +9,7 @@ from gateway.registry import TeamSource
 from gateway.store.records import Thread
 from gateway.values import begun_with, config_name
 
-ASKS = frozenset({"retry", "continue", "aside", "again", "approve", "deny", "queue"})
+ASKS = frozenset({"retry", "continue", "aside", "compact", "again", "approve", "deny", "queue"})
 """Commands after which a model may be asked."""
 
 

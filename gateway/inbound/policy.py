@@ -23,6 +23,7 @@ from gateway.missed import BEFORE_LOSS
 from gateway.store.decisions import (
     DELETED,
     SENT_TWICE,
+    CommandedTurn,
     CommandReply,
     Decision,
     GrantRevocation,
@@ -38,7 +39,6 @@ from gateway.store.decisions import (
     QueueRemoval,
     RepeatedTurn,
     ThreadDeletion,
-    TurnContinuation,
     TurnRetry,
     UsageReply,
 )
@@ -331,7 +331,7 @@ class MessageRules:
             case RepeatedTurn():
                 entry = self._entry(situation, verdict)
                 decision = replace(decision, anybody=operator, enqueue=entry)
-            case TurnRetry() | TurnContinuation():
+            case TurnRetry() | CommandedTurn():
                 decision = replace(decision, limits=verdict.limits)
             case _:
                 pass

@@ -39,8 +39,8 @@ SCOPES: Mapping[MemoScope, str] = {
 def reply_to(fact: Fact, usage: UsageRules) -> str:
     """The sentences that a command's sender is told."""
     match fact:
-        case UsageFound(thread=thread, used=used):
-            return usage.text(thread, used)
+        case UsageFound():
+            return usage.text(fact)
         case MessageFound():
             return _about(fact)
         case GrantRevoked(tool=tool, revoked=revoked):

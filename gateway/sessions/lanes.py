@@ -372,6 +372,11 @@ class Lanes:
         live.memories, live.signs_off, live.model = holds.memories, holds.signs_off, model
         live.loaded_at = self._store.loaded_at(thread.id)
         live.keeps = work.saved and await self._store.run(aside.is_attached, thread.id)
+        live.contexts = holds.contexts
+        if holds.contexts and work.saved and not live.anew:
+            names = {name for name, _ in holds.contexts}
+            filled = await self._store.run(events.fill, thread.id)
+            live.filled = {each.agent: each for each in filled if each.agent in names}
         return live
 
     async def _build(

@@ -19,6 +19,7 @@ from gateway.conversation import Author
 from gateway.errors import TeamUnusable
 from gateway.events import (
     MARKS,
+    ContextFill,
     Ending,
     HumanText,
     MessageFinished,
@@ -41,7 +42,7 @@ from gateway.store.units import threads as thread_units
 from teams import BaseGroupChat, Swarm
 from teams.base import DurableTeam, Team
 from teams.messages import BaseChatMessage, TextMessage
-from teams.model_context import ChatCompletionContext
+from teams.model_context import AutoChatCompletionContext, ChatCompletionContext
 
 LOG = logging.getLogger("gateway")
 
@@ -98,6 +99,10 @@ class LiveTeam:
         """Agents that end the team's work with a word that people are not shown."""
         self.keeps = False
         """It was attached what was too long for a model, and can read on there."""
+        self.contexts: tuple[tuple[str, AutoChatCompletionContext], ...] = ()
+        """Contexts that summarise, with the names of their agents."""
+        self.filled: dict[str, ContextFill] = {}
+        """Their fill, by these names."""
         self.folder: Path | None = None
         """The thread's own, where it may make them."""
         self.loaded_at = 0
@@ -154,6 +159,16 @@ class LiveTeam:
     def is_at_end(self) -> bool:
         """True if the next item ends the run: no checkpoint before it."""
         return self._foretells is not None and self._foretells.is_at_end
+
+    def fill(self) -> tuple[ContextFill, ...]:
+        """The fill of its agents' contexts, as far as known.
+
+        Those that nobody has used here are as they were.
+        """
+        for name, context in self.contexts:
+            if context.unread is None and (found := context.fill) is not None and found[0]:
+                self.filled[name] = ContextFill(agent=name, used=found[0], window=found[1])
+        return tuple(self.filled.values())
 
     @property
     def saved_bytes(self) -> int:

@@ -23,6 +23,7 @@ from gateway.content.task import OURS, task_of
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import (
     CONTINUE,
+    ContextFill,
     MessageFinished,
     Notice,
     SessionEvent,
@@ -34,6 +35,7 @@ from gateway.factory.memory import TurnMemory, remembering
 from gateway.factory.ownership import model_clients
 from gateway.registry import TeamInfo
 from gateway.sessions.addressing import CAN_GO_ON, call_addressee, can_call, go_on
+from gateway.sessions.compaction import NOTHING, obstacle_to, summaries
 from gateway.sessions.context_marks import ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
@@ -126,6 +128,7 @@ class Turn:
         self._leaving = False
         self._silence = Silence(log)
         self._files: OutputFiles | None = None
+        self._fill: Callable[[], tuple[ContextFill, ...]] = tuple
         self._acts = False
         self._folder: Path | None = None
         self._results = LargeResults(terms.largest_result)
@@ -211,7 +214,7 @@ class Turn:
             self._folder = self._results.folder = live.folder
             live.said.update(self._work.said)
             self._mapper.said, self._mapper.signs_off = live.said, live.signs_off
-            self._files, self._acts = self._files_of(live), live.acts
+            self._files, self._acts, self._fill = self._files_of(live), live.acts, live.fill
             live.keeps |= self._work.aside is not None and self._work.aside.way == "attach"
             reader = self._reader() if live.keeps else None
             timer = self._timer()
@@ -294,6 +297,8 @@ class Turn:
         task = await self._task(live)
         if isinstance(task, str):
             return await self._end(None, TurnEnd(status="failed", reason=task))
+        if self._work.compacts is not None:
+            return await self._compact(live, self._work.compacts)
         while True:
             stream = live.team.run_stream(
                 task=task, cancellation_token=self._token, output_task_messages=False
@@ -331,6 +336,9 @@ class Turn:
             if work.broken:
                 await live.break_off(() if anew else work.half)
             messages = self._steering.untold_messages(anew=anew)
+            if work.compacts is not None:  # they are told, and nobody is asked
+                live.team.add_messages(self._steering.task(messages, handoff_to=""))
+                return None
             call = await call_addressee(live, messages, self._participants)
             if call.notice:
                 self._unwritten.append(self._notice(call.notice))
@@ -360,6 +368,24 @@ class Turn:
             return await go_on(live, work.continues.agent)
         call = await call_addressee(live, work.messages, self._participants)
         return self._steering.task(messages, handoff_to=call.handoff_to)
+
+    async def _compact(self, live: LiveTeam, about: str) -> bool:
+        """Let agents summarise what was said; nobody speaks."""
+        obstacle = await obstacle_to(live.contexts, about, self._work.asker, self._log, self._terms)
+        if not obstacle:
+            made = self._work.delivered  # before an interruption
+            async with aclosing(summaries(live.contexts, about, self._token)) as events:
+                async for event in events:
+                    made = True
+                    await self._handle_item(live, event)
+                    if self._leaving:
+                        return await self._end_paused(live)
+            obstacle = "" if made else NOTHING
+        if obstacle:
+            self._unwritten.append(replace(self._notice(obstacle), level="info"))
+        again = await self._end(await live.checkpoint(), TurnEnd(status="done"))
+        self.intact = True
+        return again
 
     async def _handle_item(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
         self._silence.hear()
@@ -461,9 +487,12 @@ class Turn:
         if self._files is not None and acts and end.status != "paused":
             made, files_at = await self._files.look(self._log.thread, self._log.turn)
             self._unwritten += made
-        if silent := end.status == "done" and await self._is_silent():
+        speaks = self._work.compacts is None
+        if silent := speaks and end.status == "done" and await self._is_silent():
             self._unwritten.append(self._notice(SILENT, TRY_AGAIN))
             end = TurnEnd(status="failed", reason=SILENT)
+        if fill := self._fill():
+            end = replace(end, fill=fill)
         shown = self._mapper.open_messages()
         record = self._record(checkpoint, shown=shown, calls=calls, files_at=files_at, end=end)
         recorded = await self._log.write(record)

@@ -245,13 +245,15 @@ class AsideDrop:
 
 
 @value
-class TurnContinuation:
-    """A turn in which the agent of a cut answer goes on.
+class CommandedTurn:
+    """A turn without a message, which a `command` begins.
 
     `limits` are as in TurnRetry.
     """
 
     reply: str
+    command: str
+    """CONTINUE; or COMPACT, and what matters."""
     limits: PersonLimits | None = None
 
 
@@ -280,7 +282,7 @@ class MessageRefusal:
     pair: PairingCode | None = None
 
 
-Begins: TypeAlias = QueueEntry | TurnRetry | TurnContinuation
+Begins: TypeAlias = QueueEntry | TurnRetry | CommandedTurn
 """Decisions by which a turn begins, within the `limits` of a person."""
 
 Decision: TypeAlias = (
@@ -293,7 +295,7 @@ Decision: TypeAlias = (
     | TurnStop
     | NewConversation
     | TurnRetry
-    | TurnContinuation
+    | CommandedTurn
     | AsideDrop
     | ThreadDeletion
     | MessageEdit

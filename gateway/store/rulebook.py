@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from gateway.client import Answer
 from gateway.conversation import Attachment, InboundMessage, MissingFile
+from gateway.events import ContextFill
 from gateway.store.decisions import Decision, NewThread, UsageQuery
 from gateway.store.records import InboxKind, Memo, Request, Situation, Thread, UsageTotals
 from gateway.values import Origin, value
@@ -17,10 +18,11 @@ from gateway.values import Origin, value
 
 @value
 class UsageFound:
-    """The usage that a command asked for, and its thread."""
+    """Usage that a command asked for, and the fill of contexts."""
 
     thread: Thread | None
     used: Mapping[UsageQuery, UsageTotals]
+    fill: tuple[ContextFill, ...] = ()
 
 
 @value

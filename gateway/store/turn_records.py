@@ -8,7 +8,14 @@ from math import inf
 from typing import Literal
 
 from gateway.conversation import Author, MissingFile, Quote
-from gateway.events import AsideKind, AsideWay, HoldLimit, MessageFinished, SessionEvent
+from gateway.events import (
+    AsideKind,
+    AsideWay,
+    ContextFill,
+    HoldLimit,
+    MessageFinished,
+    SessionEvent,
+)
 from gateway.store.records import (
     NOTHING_USED,
     CallRow,
@@ -146,6 +153,8 @@ class ClaimedTurn:
     """The number of the last deletion that the team's saved state does not know of; "" for none."""
     continues: MessageFinished | None = None
     """The cut answer of the turn before, with which this one goes on. It has no message then."""
+    compacts: str | None = None
+    """The word on what matters, where the turn only summarises; None for other turns."""
 
 
 @value
@@ -228,6 +237,8 @@ class TurnEnd:
 
     status: Literal["paused", "waiting", "done", "stopped", "failed"]
     reason: str = ""
+    fill: tuple[ContextFill, ...] = ()
+    """As in TurnFinished."""
 
 
 @value

@@ -28,6 +28,7 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "model": {"name": "Name of a model, or default; without it, you see them"},
     "memory": {"what": "forget N or forget all; without it, you see what is remembered"},
     "aside": {"what": "summarise, attach, or drop"},
+    "compact": {"about": "What the summaries should keep; without it, the models decide"},
     "again": {"number": "Number of the message"},
     "revoke": {"tool": "Name of the tool"},
 }

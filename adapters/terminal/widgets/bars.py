@@ -17,6 +17,7 @@ from adapters.terminal.text import SENDING, format_duration, format_tokens, shor
 from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
+    from gateway.events import ContextFill
     from gateway.picture import AgentState, Picture
 
 MUTED = "$muted"
@@ -212,13 +213,17 @@ class StatusBar(Horizontal):
             (hint, "$warning" if armed and not stopping else MUTED),
         )
 
-    def show_usage(self, models: Sequence[str], prompt: int, completion: int) -> None:
-        """Draw the right part: what runs, and what it took so far."""
+    def show_usage(
+        self, models: Sequence[str], prompt: int, completion: int, fill: Sequence[ContextFill] = ()
+    ) -> None:
+        """Draw the right part: what runs, what it took, the fullest context."""
         parts = [shorten(models[0], LONGEST_MODEL)] if models else []
         if len(models) > 1:
             parts.append(f"+{len(models) - 1}")
         if prompt or completion:
             parts.append(f" in {format_tokens(prompt)}  out {format_tokens(completion)}")
+        if fullest := max(fill, key=lambda each: each.used / each.window, default=None):
+            parts.append(f" ctx {fullest.percent}")
         self._usage_text = " ".join(parts)
         self._usage.update(Content.styled(self._usage_text, MUTED))
         self._draw()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gateway.conversation import Author, Quote
 from gateway.events import (
+    COMPACT,
     CONTINUE,
     HoldLimit,
     HumanText,
@@ -36,7 +37,7 @@ from gateway.store.units.events import add_events, cut_answer
 from gateway.store.units.grants import granted_to_all
 from gateway.store.units.heard import last_words
 from gateway.store.units.holds import tell_hold
-from gateway.store.units.lanes import UNTOLD
+from gateway.store.units.lanes import BEGINS, UNTOLD
 from gateway.store.units.missed import files_due, missed_behind
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import (
@@ -118,9 +119,9 @@ _MESSAGES = f"""
      OR t.status = 'stopped' AND (t.reason = :newer OR i.outcome = 'merged'))
      AND {_SINCE}) ORDER BY t.n, i.taken_at, i.place, i.order_key, i.id
 """
-_CONTINUES = """
-    SELECT author, author_name, timezone, author_kind, author_groups, taken_at FROM inbox
-    WHERE turn = :turn AND outcome = 'command' AND text = :text
+_COMMAND = f"""
+    SELECT author, author_name, timezone, author_kind, author_groups, taken_at, text FROM inbox
+    WHERE turn = :turn AND outcome = 'command' AND {BEGINS}
 """
 LAST = 200
 """Events in which a turn that did not end well is looked for."""
@@ -146,8 +147,8 @@ class _TurnRow:
     resumed: bool = False
     alone: bool = False
     """Its first message, as it was stored, is all it has: the turn before it, if any, was done."""
-    continues: Row | None = None
-    """The command by which it goes on with a cut answer."""
+    command: Row | None = None
+    """The command that began it, in place of a message."""
 
 
 @writes
@@ -216,9 +217,9 @@ def _resume(
 ) -> ClaimedTurn:
     assert stands.turn is not None  # it is open
     of_turn = {"turn": stands.turn}
-    continues = first(connection, _CONTINUES, {**of_turn, "text": CONTINUE})
-    fresh = continues is not None and continues["taken_at"] is None
-    turn = _TurnRow(stands.turn, stands.author, resumed=not fresh, continues=continues)
+    command = first(connection, _COMMAND, of_turn)
+    fresh = command is not None and command["taken_at"] is None
+    turn = _TurnRow(stands.turn, stands.author, resumed=not fresh, command=command)
     update(connection, "turns", turn.id, status="running", ready=False)
     connection.execute(
         "UPDATE requests SET taken = TRUE WHERE turn = :turn AND state <> 'open'", of_turn
@@ -228,7 +229,7 @@ def _resume(
             "UPDATE turns SET started_at = :now WHERE id = :turn",
             {"now": connection.now, **of_turn},
         )
-    if stands.status == "paused":  # a /retry or /continue begins now
+    if stands.status == "paused":  # a command begins now
         connection.execute(
             "UPDATE inbox SET taken_at = :now"
             " WHERE turn = :turn AND outcome = 'command' AND taken_at IS NULL",
@@ -252,7 +253,16 @@ def _resume(
         asked_at=asked_at,
     )
     events = _tell_of(connection, thread, started, boot)
+    if fresh:
+        stands = stands._replace(**_before(connection, thread, stands))
     return _work(connection, turn, thread, stands, messages, events, asked_at)
+
+
+def _before(connection: Connection, thread: Thread, stands: _ThreadStatus) -> dict[str, Any]:
+    """The turn before the newest, and how it ended."""
+    query = "SELECT id, status FROM turns WHERE thread = :thread AND n = :n"
+    (row,) = connection.fetch(query, {"thread": thread.id, "n": (stands.n or 0) - 1})
+    return {"turn": row["id"], "status": row["status"]}
 
 
 def _start(
@@ -357,9 +367,13 @@ def _work(
         untrusted = scalar(connection, _UNTRUSTED_AT, of_thread)
     asker, others = _people_of(messages, turn.author)
     cut: MessageFinished | None = None
-    if turn.continues is not None:
-        asker = author(*turn.continues[:5])
-        cut = cut_answer(connection, thread.id, back=1)
+    matters: str | None = None
+    if (command := turn.command) is not None:
+        asker = author(*command[:5])
+        if command["text"] == CONTINUE:
+            cut = cut_answer(connection, thread.id, back=1)
+        else:
+            matters = command["text"].removeprefix(COMPACT).strip()
     people = [asker, *others]
     requests = () if turn.alone else connection.fetch(_REQUESTS, of_thread)
     calls = () if turn.alone else connection.fetch(_CALLS, of_thread)
@@ -374,7 +388,7 @@ def _work(
         parked_at=max(asked, default=None) if stands.status == "waiting" else None,
         delivered=bool(stands.delivered and turn.resumed),
         saved=bool(stands.saved),
-        stop=bool(stands.stop and turn.resumed),
+        stop=bool(stands.stop and (turn.resumed or turn.command)),
         shared=stands.first_author != stands.last_author,
         asker=asker,
         others=others,
@@ -400,6 +414,7 @@ def _work(
         gone=stands.gone or "",
         continues=cut,
         aside=aside.choice(connection, thread.id, turn.id) if turn.resumed else None,
+        compacts=matters,
     )
 
 

@@ -12,10 +12,12 @@ from typing import Any
 from gateway.client import ThreadState
 from gateway.errors import LeaseLost, NotFound
 from gateway.events import (
+    ContextFill,
     MessageFinished,
     MessageJoined,
     Notice,
     SessionEvent,
+    TurnFinished,
     TurnStarted,
     dump_event,
     load_event,
@@ -32,7 +34,9 @@ LATE = 50
 """Events among which an incident is looked for: it is told within few tries."""
 
 LONG = 5_000
-"""Events among which a cut answer is looked for."""
+"""Events among which a cut answer, or the end of a turn, is looked for."""
+ENDS = 5
+"""Ends of turns, one of which tells how full contexts are: not where a turn could not begin."""
 
 PREVIEW = 160
 """Characters of a thread's last message that lists show."""
@@ -205,6 +209,18 @@ def of_turn(connection: Connection, thread: str, turn: str) -> list[SessionEvent
         {"thread": thread, "turn": turn},
     )
     return [load_event(row["body"]) for row in rows]
+
+
+@reads
+def fill(connection: Connection, thread: str) -> tuple[ContextFill, ...]:
+    """The fill of its agents' contexts when a turn last ended."""
+    rows = connection.fetch(
+        "SELECT body FROM events WHERE thread = :thread AND kind = 'turn_finished'"
+        " AND seq > :after ORDER BY seq DESC LIMIT :ends",
+        {"thread": thread, "after": _last_seq(connection, thread) - LONG, "ends": ENDS},
+    )
+    ends = (load_event(row["body"]) for row in rows)
+    return next((each.fill for each in ends if isinstance(each, TurnFinished) and each.fill), ())
 
 
 @reads

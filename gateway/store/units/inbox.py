@@ -17,6 +17,7 @@ from gateway.store.decisions import (
     SENT_TWICE,
     AcceptedMessage,
     AsideDrop,
+    CommandedTurn,
     CommandReply,
     Decision,
     GrantRevocation,
@@ -38,7 +39,6 @@ from gateway.store.decisions import (
     RequestAnswer,
     RequestSupport,
     ThreadDeletion,
-    TurnContinuation,
     TurnRetry,
     TurnStop,
     UsageReply,
@@ -225,7 +225,7 @@ CARRIED_OUT: Mapping[type[Decision], Callable[[Acceptance, Any], AcceptedMessage
     NewConversation: outcomes.begin,
     TurnRetry: outcomes.retry,
     AsideDrop: outcomes.drop,
-    TurnContinuation: outcomes.go_on,
+    CommandedTurn: outcomes.add_turn,
     ThreadDeletion: outcomes.forget,
     MessageEdit: edits.change,
     MessageWithdrawal: edits.cancel,
@@ -312,7 +312,7 @@ def accept(connection: Connection, judged: JudgedMessage, /) -> AcceptedMessage:
 def _limits_of(accepted: AcceptedMessage) -> PersonLimits | None:
     """Limits of whose turn a message asks for."""
     match accepted.decision:
-        case QueueEntry() | TurnRetry() | TurnContinuation() as begins:
+        case QueueEntry() | TurnRetry() | CommandedTurn() as begins:
             return begins.limits
         case RepeatedTurn(enqueue=entry):
             return entry.limits

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gateway.conversation import ConversationKey
-from gateway.events import CONTINUE
+from gateway.events import COMPACT, CONTINUE
 from gateway.store.connection import Connection
 from gateway.store.decisions import PersonLimits
 from gateway.store.jobs import LaneJob
@@ -35,11 +35,14 @@ _IS_LEFT = f"""
 """
 """Nobody but a teller is missing: a turn that runs is put back first, and counted."""
 
+BEGINS = f"(text = '{CONTINUE}' OR text LIKE '{COMPACT}%')"
+"""A command that began its turn, and did not let one go on."""
+
 BEGUN = f"""
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
       AND started_at > :since AND started_at <= :now LIMIT :most) AS begun)
     + (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
-      AND outcome = 'command' AND turn IS NOT NULL AND text <> '{CONTINUE}'
+      AND outcome = 'command' AND turn IS NOT NULL AND NOT {BEGINS}
       AND taken_at > :since AND taken_at <= :now LIMIT :most) AS begun)
 """
 """Turns that a person has begun since then, and those that went on at their /retry."""
@@ -56,7 +59,7 @@ _BEGUN_AT = f"""
      (SELECT started_at AS at FROM turns WHERE author = :person AND started_at > :since
        AND started_at <= :now
       UNION ALL SELECT taken_at FROM inbox WHERE author = :person AND outcome = 'command'
-       AND turn IS NOT NULL AND text <> '{CONTINUE}'
+       AND turn IS NOT NULL AND NOT {BEGINS}
        AND taken_at > :since AND taken_at <= :now) AS begun
     ORDER BY at DESC LIMIT 1 OFFSET :later
 """

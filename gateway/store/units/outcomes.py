@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.conversation import ConversationKey
-from gateway.events import ASIDE, ASIDE_OVER, CONTINUE, Notice, SessionEvent
+from gateway.events import ASIDE, ASIDE_OVER, COMPACT, CONTINUE, Notice, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
     AsideDrop,
+    CommandedTurn,
     CommandReply,
     MemoReply,
     MessageRefusal,
@@ -17,7 +18,6 @@ from gateway.store.decisions import (
     RequestAnswer,
     RequestSupport,
     ThreadDeletion,
-    TurnContinuation,
     TurnRetry,
     TurnStop,
     UsageReply,
@@ -28,7 +28,7 @@ from gateway.store.units import aside, memos
 from gateway.store.units import requests as asked
 from gateway.store.units.acceptance import Acceptance
 from gateway.store.units.deletion import delete_thread
-from gateway.store.units.events import add_events
+from gateway.store.units.events import add_events, fill
 from gateway.store.units.holds import hold_over
 from gateway.store.units.people import add_code
 from gateway.store.units.rows import NEW_THREAD, create_thread
@@ -43,7 +43,9 @@ def reply_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage
         each: spent(acceptance.connection, each.scope, each.name, each.since)
         for each in decision.queries
     }
-    return acceptance.reply_fact(UsageFound(thread=acceptance.met.thread, used=used))
+    thread = acceptance.met.thread
+    full = fill(acceptance.connection, thread.id) if thread else ()
+    return acceptance.reply_fact(UsageFound(thread=thread, used=used, fill=full))
 
 
 def reply_memos(acceptance: Acceptance, decision: MemoReply) -> AcceptedMessage:
@@ -183,10 +185,13 @@ def _tell_decided(acceptance: Acceptance, text: str) -> tuple[SessionEvent, ...]
     return add_events(connection, thread, [notice])
 
 
-def go_on(acceptance: Acceptance, decision: TurnContinuation) -> AcceptedMessage:
-    """Add a turn for the agent whose answer was cut."""
-    found, connection = acceptance.met.thread, acceptance.connection
-    assert found is not None  # the judge continues what was cut
+NOTED = {CONTINUE: "turn.continued", COMPACT: "thread.compacted"}
+"""Actions in the audit, by the command that begins the turn."""
+
+
+def add_turn(acceptance: Acceptance, decision: CommandedTurn) -> AcceptedMessage:
+    """Add a turn without a message to a thread that had some."""
+    found, connection = acceptance.there, acceptance.connection
     turn, of_thread = next_id(), {"thread": found.id}
     connection.execute(  # it is counted among its author's turns once it begins
         "INSERT INTO turns (id, thread, n, status, author, destination, started_at, model)"
@@ -201,8 +206,8 @@ def go_on(acceptance: Acceptance, decision: TurnContinuation) -> AcceptedMessage
         },
     )
     connection.execute("UPDATE threads SET state = 'working' WHERE id = :thread", of_thread)
-    acceptance.note("turn.continued", thread=found.id, turn=turn)
-    acceptance.message = replace(acceptance.message, text=CONTINUE)
+    acceptance.note(NOTED[decision.command.split()[0]], thread=found.id, turn=turn)
+    acceptance.message = replace(acceptance.message, text=decision.command)
     inbox = acceptance.insert(found.id, "command", decision.reply, turn=turn)
     return acceptance.accepted(inbox, found.id, "command", decision.reply, wake=True)
 

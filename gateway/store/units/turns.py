@@ -205,7 +205,9 @@ def _end(
     asks = bool(stands.asks or record.requests)
     closed = close_requests(connection, lease, reason) if over and asks else []
     outcome = "waiting" if end.status == "waiting" else end.status
-    finished = TurnFinished(thread=lease.thread, turn=lease.turn, outcome=outcome, reason=reason)
+    finished = TurnFinished(
+        thread=lease.thread, turn=lease.turn, outcome=outcome, reason=reason, fill=end.fill
+    )
     added = [*record.events, *closed, finished]
     state = "idle" if over else "waiting"
     events = _add(connection, lease, added, stands, state=state)

@@ -294,8 +294,9 @@ async def failure(life: Life) -> None:
 async def continuation(life: Life) -> None:
     thread = (await life.say("hello")).thread
     await life.rest(thread)
-    await life.say("/continue")
-    assert (await life.rest(thread))[-1].outcome == "done"
+    for command in ("/continue", "/compact"):
+        await life.say(command)
+        assert (await life.rest(thread))[-1].outcome == "done"
 
 
 async def too_long(life: Life) -> None:

@@ -8,8 +8,16 @@ from gateway.base.calendar import Scope
 from gateway.content.attachments import MISSING
 from gateway.conversation import Attachment
 from gateway.errors import LeaseLost
-from gateway.events import MessageFinished, Notice, ToolStarted, TurnFinished
-from gateway.store.decisions import TurnRetry, TurnStop
+from gateway.events import (
+    COMPACT,
+    CONTINUE,
+    ContextFill,
+    MessageFinished,
+    Notice,
+    ToolStarted,
+    TurnFinished,
+)
+from gateway.store.decisions import CommandedTurn, TurnRetry, TurnStop
 from gateway.store.records import (
     CallRow,
     CallStatus,
@@ -191,6 +199,66 @@ async def test_a_turn_is_stopped_by_a_command(tmp_path):
         assert stopped.stop == work.lease.turn
         await end(store, work, "stopped")
         assert (await store.run(threads.thread, "t")).state == "idle"
+
+
+@pytest.mark.parametrize("command", [CONTINUE, COMPACT, f"{COMPACT} the prices"])
+async def test_a_turn_that_a_command_began_is_stopped_before_it_begins(tmp_path, command):
+    store = new_store(tmp_path)
+    async with store.own():
+        await end(store, await begun(store))
+        decision = CommandedTurn(reply="", command=command)
+        await take(store, command, decision, kind="command")
+        await take(store, "/stop", TurnStop(), kind="command")
+        work = await begin(store)
+    assert (work.stop, work.messages) == (True, ())
+
+
+@pytest.mark.parametrize(("text", "matters"), [("", ""), (" the prices", "the prices")])
+async def test_what_matters_to_a_summary_is_kept_with_its_turn(tmp_path, text, matters):
+    store = new_store(tmp_path)
+    async with store.own():
+        await end(store, await begun(store))
+        decision = CommandedTurn(reply="", command=f"{COMPACT}{text}")
+        await take(store, "!compact", decision, kind="command", author=BOB)
+        work = await begin(store)
+        assert (work.compacts, work.continues, work.resumed) == (matters, None, False)
+        assert (work.asker.id, work.broken) == (BOB.id, False)
+        await end(store, work, "paused")
+        again = await begin(store)
+        assert (again.compacts, again.resumed, again.asker.id) == (matters, True, BOB.id)
+
+
+@pytest.mark.parametrize("status", ["failed", "interrupted"])
+async def test_a_summary_after_a_broken_turn_takes_its_messages_along(tmp_path, status):
+    store = new_store(tmp_path)
+    async with store.own():
+        broken = await begun(store)
+        growing = OpenMessage(message="m1", turn=broken.lease.turn, agent="solo", text="so far")
+        if status == "failed":
+            await end(store, broken, "failed")
+        else:
+            await store.record(broken.lease, TurnUpdate(shown=(growing,)))
+            for attempt in range(MAX_RESUMES):
+                await left_by(store, f"boot {attempt}", WORDS)
+                await begin(store)
+            await store.run(recovery.recover, "the last", WORDS)
+        await take(store, COMPACT, CommandedTurn(reply="", command=COMPACT), kind="command")
+        work = await begin(store)
+    assert work.broken
+    assert work.messages == broken.messages
+    assert work.half == ((("solo", "so far"),) if status == "interrupted" else ())
+
+
+async def test_the_fill_of_contexts_is_that_of_the_last_end_that_told_it(tmp_path):
+    store = new_store(tmp_path)
+    fill = (ContextFill(agent="solo", used=430, window=1000),)
+    told = TurnEnd(status="done", fill=fill)
+    async with store.own():
+        for each in (TurnEnd(status="done"), told, TurnEnd(status="failed")):
+            await take(store, "hello")
+            await store.record((await begin(store)).lease, TurnUpdate(end=each))
+        assert await store.run(events.fill, "t") == fill
+    assert fill[0].percent == "43 %"
 
 
 async def test_use_is_summed_by_each_scope_and_counted_again_for_a_retry(tmp_path):
