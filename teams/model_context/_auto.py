@@ -170,7 +170,8 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         `about` says what matters. The model is asked as in any call: what that raises leaves the
         context as it is.
         """
-        return await self._cover(self._before_question(), about, cancellation_token)
+        end = self._before_question()
+        return await self._cover(end, about, cancellation_token, drops=False)
 
     async def make_room(
         self, *, most: bool = False, cancellation_token: CancellationToken | None = None
@@ -223,19 +224,22 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
             (self._tokens, self._counted), self._told = map(int, told), True
 
     async def _cover(
-        self, end: int, about: str, token: CancellationToken | None
+        self, end: int, about: str, token: CancellationToken | None, *, drops: bool = True
     ) -> ContextSummary | None:
+        """Summarise up to there; `drops`: what can't be summarised is left out."""
         earlier, start = self.summary, self._start()
         if end <= start:
             return None
         history, text = self.history, "" if earlier is None else earlier.text
         left_out = earlier is not None and earlier.left_out
-        making = Summariser(self._model_client, self.window, about, token)
+        making = Summariser(self._model_client, self.window, about, token, spares=drops)
         try:
             text = await making.summarise(text, history[start:end])
             if self.window and making.window < self.window:
                 self._learnt = making.window
         except (BadRequest, BadAnswer, ModelRefused, NoBudget):  # no thread dies of that
+            if not drops:
+                raise
             left_out = True
         said = _last_said(history[start:end], history[end:])
         whole = "\n\n".join(filter(None, (text, said)))

@@ -61,7 +61,8 @@ class Summariser:
     """Maker of one summary, in as many requests as it takes.
 
     `window` are the model's tokens, fewer where it took no more; `about` says what matters. `usage`
-    sums what the requests took, of a summary that failed, too.
+    sums what the requests took, of a summary that failed, too. One that `spares` budgets makes no
+    request that may use up one.
     """
 
     def __init__(
@@ -70,7 +71,10 @@ class Summariser:
         window: int | None,
         about: str,
         token: CancellationToken | None,
+        *,
+        spares: bool = True,
     ) -> None:
+        self._spares = spares
         self._client = client
         self.window = window or USUAL_WINDOW
         self._about = about
@@ -109,7 +113,7 @@ class Summariser:
         ]
         watch = MODEL_WATCH.get()
         request = ModelRequest(client=self._client, messages=messages)
-        if isinstance(watch, BudgetWatch) and not watch.affords(request):
+        if self._spares and isinstance(watch, BudgetWatch) and not watch.affords(request):
             raise NoBudget
         answer = await self._client.create(messages, cancellation_token=self._token)
         self.usage = self.usage + answer.usage

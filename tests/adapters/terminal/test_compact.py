@@ -78,5 +78,6 @@ async def test_the_line_mode_waits_for_the_summary(tmp_path: Path) -> None:
     text = out.getvalue() + err.getvalue()
     assert "names of foxes" in str(model.requests[2]["messages"])
     assert SUMMARY in str(model.messages())
-    assert text.index("summarised") < text.index("Reinhard.", text.index("summarised"))
+    mark = text.index("2 earlier messages are summarised in what solo reads.")
+    assert text.index("Reinhard.", mark) > mark
     assert "Context of solo: " in text

@@ -14,13 +14,13 @@ from gateway.config.budgets import Budget
 from gateway.conversation import Author
 from gateway.events import (
     COMPACT,
+    ContextSummarised,
     MessageFinished,
     Notice,
     SessionEvent,
     TurnFinished,
     TurnHeld,
     TurnStarted,
-    Usage,
 )
 from gateway.gateway import Gateway, Limits
 from gateway.sessions.compaction import NOBODY, NOTHING, UNHEARD
@@ -47,7 +47,7 @@ def notices(events: Sequence[SessionEvent]) -> list[str]:
 
 
 def marks(events: Sequence[SessionEvent]) -> list[str]:
-    return [each.agent for each in of(Usage, events)]
+    return [each.agent for each in of(ContextSummarised, events)]
 
 
 def outcomes(events: Sequence[SessionEvent]) -> list[str]:
@@ -180,7 +180,7 @@ async def test_a_kill_leaves_what_is_done_and_makes_the_rest(tmp_path: Path) -> 
         for text in (FOX, "And?"):
             last = (await turn(gateway, thread, text))[-1].seq
         await gateway.client.send(thread, COMPACT)
-        await until(gateway, thread, lambda event: isinstance(event, Usage), last)
+        await until(gateway, thread, lambda event: isinstance(event, ContextSummarised), last)
         await second.asked(3)
         crash.kill()
     held.set()

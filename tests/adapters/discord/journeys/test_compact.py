@@ -15,6 +15,8 @@ from tests.adapters.discord.serving import (
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.summarising import SUMMARY, summarising
 
+MARK = "2 earlier messages are summarised in what solo reads."
+
 
 async def test_a_person_lets_the_agent_summarise(discord: DiscordSimulator, tmp_path: Path) -> None:
     model = ScriptedModel("Nice.", "Hm.", SUMMARY, "Reinhard.")
@@ -33,7 +35,8 @@ async def test_a_person_lets_the_agent_summarise(discord: DiscordSimulator, tmp_
         await discord.until(lambda: "Hm." in str(bot_texts(discord, thread)))
         await wait_delivered(gateway)
         await discord.answered(await alice.slash(thread, "compact", about="names of foxes"))
-        await model.asked(3)
+        await discord.until(lambda: MARK in bot_texts(discord, thread)[-1])
+        await wait_delivered(gateway)
         await alice.says(thread, "Its name?")
         await discord.until(lambda: "Reinhard." in bot_texts(discord, thread)[-1])
         await wait_delivered(gateway)

@@ -9,6 +9,8 @@ from tests.adapters.slack.running import running
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.summarising import SUMMARY, summarising
 
+MARK = "2 earlier messages are summarised in what solo reads."
+
 
 async def test_a_person_lets_the_agent_summarise(tmp_path: Path) -> None:
     model = ScriptedModel("Nice.", "Hm.", SUMMARY, "Reinhard.")
@@ -24,7 +26,7 @@ async def test_a_person_lets_the_agent_summarise(tmp_path: Path) -> None:
         await run.say("alice", "And?", asked)
         await slack.until(lambda: "Hm." in run.messages(asked)[-1].text and run.finished(asked))
         await run.say("alice", "!compact names of foxes", asked)
-        await model.asked(3)
+        await slack.until(lambda: MARK in run.messages(asked)[-1].text and run.finished(asked))
         await run.say("alice", "Its name?", asked)
         await slack.until(lambda: "Reinhard." in run.messages(asked)[-1].text)
         await slack.until(lambda: run.finished(asked))
