@@ -73,6 +73,7 @@ from teams.agents.kinds import HandoffConfig, SourceFilter
 from teams.kinds import KindsOf, ModelInfoConfig, ModelKind, RetryConfig, Section
 from teams.memory.kinds import ListMemoryKind, MemoryEntry, OwnMemoryKind, StoreKind
 from teams.model_context.kinds import (
+    AutoKind,
     BufferedKind,
     HeadAndTailKind,
     InitialMessage,
@@ -150,6 +151,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     (
         "`model_context`",
         [
+            AutoKind,
             UnboundedKind,
             BufferedKind,
             HeadAndTailKind,

@@ -32,5 +32,6 @@ def test_the_film_loads_nothing_and_stops_for_those_who_want_no_motion():
 
 
 @pytest.mark.chaos
+@pytest.mark.timeout(60)
 async def test_the_film_is_of_todays_terminal():
     assert FILM.read_text(encoding="utf-8") == film(await taken()), "run `python docs/film.py`"

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, S
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from gateway.base.describe import describe
 from gateway.content.task import DELETED, INBOX, USER, speaker_line, without_imitations
 from gateway.conversation import Author
 from gateway.errors import TeamUnusable
@@ -240,7 +241,7 @@ class TeamChange:
             try:
                 state = await without_deleted(self._store, thread, checkpoints)
             except ValueError as error:
-                LOG.warning("thread %s: its team begins anew: %s", thread.id, error)
+                LOG.warning("thread %s: its team begins anew: %s", thread.id, describe(error))
                 expected, notice = "begins anew", FORGETS
             else:
                 await self._store.run(gone_units.take_out, self._log.lease, deletion, state)

@@ -50,6 +50,7 @@ QUIET_OPERATIONS = {
     "draw_tokens": "how fast platforms may be asked",
     "drop_audit": "the config's audit_days",
     "end_unbegun": "work that can't be begun: nobody decides it",
+    "take_out": "carries out a deletion, which has its row",
     "finish_page": "what is still to be read after a pause: nobody decides it",
     "give_up": "what stands on a platform, where the messages are",
     "index_words": "words of what is stored, for searches",
