@@ -75,6 +75,7 @@ ROWS = {
     "gateway/store/postgres/work_note.py": OWN,
     "gateway/store/product.py": OWN,
     "gateway/store/tokens.py": OWN,
+    "gateway/store/units/aside.py": OWN,
     "gateway/store/units/damage.py": SHAPE,
     "gateway/store/units/files.py": OWN,
     "gateway/store/units/nodes.py": OWN,

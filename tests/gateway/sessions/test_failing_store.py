@@ -57,6 +57,7 @@ LANES = ["gateway/factory/memory.py", "gateway/budgets/*.py", "gateway/sessions/
 NOT_OF_A_LANE = {
     "thread": "who watches a thread has the error",
     "outdated": "housekeeping, which is tried again",
+    "fill": "is asked next to is_attached, and fails as that does",
     "loaded_at": "asks no database",
     "request": "who waits for it is a call of a tool server, which has the error",
 }
