@@ -268,7 +268,7 @@ class WorkHandedOff(_Event):
 class ContextSummarised(_Event):
     """A summary took the place of older messages in an agent's context.
 
-    `covered` is their number, from the first one. With `left_out`, some have no summary.
+    `covered` is their number, from the first one. `left_out`: the newly covered have no summary.
     """
 
     kind: Literal["context_summarised"] = "context_summarised"
@@ -279,8 +279,13 @@ class ContextSummarised(_Event):
     @property
     def text(self) -> str:
         """The event in words."""
+        what = (
+            "1 earlier message is"
+            if self.covered == 1
+            else f"{self.covered:,} earlier messages are"
+        )
         given = "left out of what" if self.left_out else "summarised in what"
-        return f"{self.covered:,} earlier messages are {given} {self.agent} reads."
+        return f"{what} {given} {self.agent} reads."
 
 
 @value

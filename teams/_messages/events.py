@@ -54,7 +54,7 @@ class ContextSummaryEvent(_ContentEvent):
     """Number of messages, from the first one, that it stands for."""
 
     left_out: bool = False
-    """Some of them are left out without having been summarised."""
+    """Those that it newly covers are left out, without a summary."""
 
     type: Literal["ContextSummaryEvent"] = "ContextSummaryEvent"
 

@@ -106,7 +106,7 @@ def summary_event(made: ContextSummary, agent: str) -> ContextSummaryEvent:
     return ContextSummaryEvent(
         content=made.text,
         covered=made.covered,
-        left_out=made.left_out,
+        left_out=made.dropped,
         source=agent,
         models_usage=made.usage,
     )

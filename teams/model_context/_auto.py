@@ -29,6 +29,8 @@ FULL = 0.8
 """The part of the window from which on older messages are summarised."""
 KEPT = 0.4
 """About the part of the window that the newest messages keep."""
+TOO_LONG = 1.5
+"""Windows that a message has, by our estimate, for which no summary makes room."""
 PEOPLE = "user"
 """The source of what people say."""
 
@@ -56,6 +58,8 @@ class ContextSummary:
     left_out: bool = False
     usage: RequestUsage | None = field(default=None, compare=False)
     """Tokens that making it took; not saved."""
+    dropped: bool = field(default=False, compare=False)
+    """What it newly covers was left out; not saved."""
 
 
 class AutoChatCompletionContextConfig(BaseModel, defer_build=True):
@@ -176,10 +180,12 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
     async def make_room(
         self, *, most: bool = False, cancellation_token: CancellationToken | None = None
     ) -> ContextSummary | None:
-        """Summarise all but the newest; None if that is all there is.
+        """Summarise all but the newest; None where that makes no room.
 
         `most`: of the newest, too, all but the last message, or call with its results.
         """
+        if self._newest_is_too_long():
+            return None
         end = self._before_newest(0 if most else KEPT)
         return await self._cover(end, "", cancellation_token)
 
@@ -207,7 +213,7 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         saved: dict[str, Any] = {}
         if self._summary is not None:
             saved["summary"] = asdict(self._summary)
-            del saved["summary"]["usage"]
+            del saved["summary"]["usage"], saved["summary"]["dropped"]
         if self._told:
             saved["told"] = [self._tokens, self._counted]
         if self._learnt is not None:
@@ -231,7 +237,7 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         if end <= start:
             return None
         history, text = self.history, "" if earlier is None else earlier.text
-        left_out = earlier is not None and earlier.left_out
+        left_out, dropped = earlier is not None and earlier.left_out, False
         making = Summariser(self._model_client, self.window, about, token, spares=drops)
         try:
             text = await making.summarise(text, history[start:end])
@@ -240,11 +246,11 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         except (BadRequest, BadAnswer, ModelRefused, NoBudget):  # no thread dies of that
             if not drops:
                 raise
-            left_out = True
+            left_out = dropped = True
         said = _last_said(history[start:end], history[end:])
         whole = "\n\n".join(filter(None, (text, said)))
         usage = making.usage if making.usage != RequestUsage(0, 0) else None
-        made = ContextSummary(whole, end, left_out, usage)
+        made = ContextSummary(whole, end, left_out, usage, dropped)
         before, gone = self._count(), self._tokens_of(start, end)
         gone += 0 if earlier is None else tokens_in(_note(earlier))
         self._summary = made
@@ -253,6 +259,10 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         share = (self._around + kept) / max(1, self._around + kept + gone)
         self._tokens = int(before * min(share, 1)) if self._told else kept
         return made
+
+    def _newest_is_too_long(self) -> bool:
+        window, newest = self.window, self._before_newest(0)
+        return window is not None and self._tokens_of(newest, len(self.history)) > TOO_LONG * window
 
     def _before_question(self) -> int:
         """The place of a person's newest question."""

@@ -16,7 +16,7 @@ from teams.models._client import (
     ChatCompletionClient,
     ModelRequest,
 )
-from teams.models._errors import ContextOverflow
+from teams.models._errors import BadAnswer, ContextOverflow
 from teams.models._tokens import IMAGE_TOKENS, MESSAGE_TOKENS
 from teams.models._types import (
     FunctionExecutionResult,
@@ -118,7 +118,9 @@ class Summariser:
         answer = await self._client.create(messages, cancellation_token=self._token)
         self.usage = self.usage + answer.usage
         text = answer.content.strip() if isinstance(answer.content, str) else ""
-        return bounded(text, most * BYTES_PER_TOKEN) or earlier
+        if not text or answer.finish_reason == "content_filter":
+            raise BadAnswer("The model wrote no summary")
+        return bounded(text, most * BYTES_PER_TOKEN)
 
     def _pieces(self, messages: Sequence[LLMMessage]) -> Iterator[str]:
         room = int(self.window * _PIECE) * BYTES_PER_TOKEN

@@ -43,6 +43,8 @@ class Model(ChatCompletionClient):
         self.asked: list[list[LLMMessage]] = []
         self.fails: Exception | None = None
         self.answer = ""
+        self.silent = False
+        """It answers with no text, as one that has only thought."""
 
     async def create(self, messages, **_: Any):
         self.asked.append(list(messages))
@@ -56,7 +58,11 @@ class Model(ChatCompletionClient):
             limit = f"maximum context length is {self.refuses_at} tokens"
             raise ContextOverflow(f"{limit if self.tells else 'too long'} (model 'x')")
         said = str(messages[-1].content)
-        content = self.answer or (f"Known: {FACT}." if FACT in said else "Nothing.")
+        content = (
+            ""
+            if self.silent
+            else self.answer or (f"Known: {FACT}." if FACT in said else "Nothing.")
+        )
         return CreateResult(
             finish_reason="stop",
             content=content,

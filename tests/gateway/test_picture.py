@@ -230,6 +230,7 @@ def test_a_summary_is_a_line_of_the_gateway_s_own():
     assert item.told == "1,200 earlier messages are summarised in what coder reads."
     left_out = replace(made, left_out=True)
     assert left_out.text == "1,200 earlier messages are left out of what coder reads."
+    assert replace(made, covered=1).text.startswith("1 earlier message is summarised")
 
 
 def test_who_asks_twice_still_asks_after_the_first_answer():

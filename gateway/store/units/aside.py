@@ -34,7 +34,7 @@ _ATTACHED = f"""
 """
 _MESSAGE = """
     SELECT text, quotes FROM inbox
-    WHERE id = :inbox AND thread = :thread AND outcome IN ('turn', 'merged')
+    WHERE id = :inbox AND thread = :thread AND outcome IN ('turn', 'merged') AND reason <> 'gone'
 """
 _RESULT = """
     SELECT result FROM tool_calls WHERE key = :key AND thread = :thread

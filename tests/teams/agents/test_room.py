@@ -204,6 +204,9 @@ async def test_without_budget_for_a_summary_the_oldest_are_left_out_with_a_mark(
     assert made.models_usage is None
     assert len(model.asked) == 1
     assert "left out" in texts(model.asked[0])
+    await filled(agent.model_context, talk(30))
+    (made,) = summaries(await RoundRobinGroupChat([agent], max_turns=1).run(task="And now?"))
+    assert not made.left_out, "these are summarised"
 
 
 async def test_a_thread_of_two_thousand_messages_never_fails_and_knows_its_beginning():

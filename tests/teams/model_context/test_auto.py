@@ -16,6 +16,7 @@ from teams.model_context import (
     UnboundedChatCompletionContext,
 )
 from teams.models import (
+    BadAnswer,
     ContextOverflow,
     ModelRefused,
     RateLimited,
@@ -88,7 +89,7 @@ async def test_a_call_is_never_parted_from_its_results(most):
 
 async def test_the_newest_message_is_sent_whatever_its_length():
     context = AutoChatCompletionContext(Model())
-    await filled(context, [*talk(5), said("x" * 9000)])
+    await filled(context, [*talk(5), said("x" * 5500)])
     made = await context.make_room(most=True)
     assert made is not None
     assert made.covered == len(context.history) - 1
@@ -129,6 +130,34 @@ async def test_what_no_model_summarises_is_left_out_with_a_mark(error):
     again = await context.make_room()
     assert again is not None
     assert again.left_out, "a gap stays one"
+    assert not again.dropped, "what it newly covers is summarised"
+
+
+@pytest.mark.parametrize("most", [False, True])
+@pytest.mark.parametrize("before", [0, 1, 3])
+async def test_no_summary_is_made_where_the_newest_alone_does_not_fit(most: bool, before: int):
+    model = Model()
+    context = AutoChatCompletionContext(model)
+    messages = [*talk(before), said("x" * 8 * WINDOW)]
+    await filled(context, messages)
+    assert context.is_full([], [])
+    assert await context.make_room(most=most) is None
+    assert model.asked == []
+    assert await context.get_messages() == messages
+
+
+async def test_an_empty_answer_is_no_summary():
+    model = Model()
+    context = AutoChatCompletionContext(model)
+    await filled(context, talk(30))
+    model.silent = True
+    with pytest.raises(BadAnswer, match="no summary"):
+        await context.compact()
+    assert context.summary is None
+    made = await context.make_room()
+    assert made is not None
+    assert made.left_out
+    assert "left out" in str((await context.get_messages())[0].content)
 
 
 async def test_a_failure_that_passes_changes_nothing():
