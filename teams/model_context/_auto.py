@@ -59,7 +59,7 @@ class ContextSummary:
     usage: RequestUsage | None = field(default=None, compare=False)
     """Tokens that making it took; not saved."""
     dropped: bool = field(default=False, compare=False)
-    """What it newly covers was left out; not saved."""
+    """The newly covered was left out; not saved."""
 
 
 class AutoChatCompletionContextConfig(BaseModel, defer_build=True):
