@@ -184,13 +184,15 @@ def _without_secrets(problems: Iterable[Problem], written: object) -> Iterator[P
 
 def _read(source: Path) -> str:
     try:
-        return source.read_text(encoding="utf-8")
+        return source.read_text(encoding="utf-8-sig")  # some editors write its mark
     except FileNotFoundError as error:
         problem = f"cannot read it: {error.strerror}; `parley init {source}` writes one"
     except OSError as error:
         problem = f"cannot read it: {error.strerror}"
-    except ValueError:
-        problem = "cannot read it: it is not UTF-8 text"
+    except UnicodeDecodeError as error:
+        is_utf16 = error.object[:2] in (b"\xff\xfe", b"\xfe\xff")
+        found = "it is UTF-16 text; save it as UTF-8" if is_utf16 else "it is not UTF-8 text"
+        problem = f"cannot read it: {found}"
     raise ConfigError([Problem(path=(), text=problem)], source=_name(source))
 
 
@@ -200,6 +202,8 @@ def _parse(text: str, source: Path | None) -> dict[str, Any]:
     except ValueError as error:
         found = _PLACE.fullmatch(str(error))
         mistake = f"{found['place']}: {found['what']}" if found else str(error)
+        if "hex value" in mistake or "Unescaped '\\'" in mistake:
+            mistake += r"; between double quotes, a backslash is written \\ ('C:\Users' needs none)"
         problem = Problem(path=(), text=f"is not valid TOML: {mistake}")
         raise ConfigError([problem], source=_name(source)) from error
 

@@ -102,7 +102,8 @@ def test_the_first_place_that_has_a_config_wins(tmp_path, home, monkeypatch):
         pytest.param(
             None, "cannot read it: No such file or directory; `parley init ", id="missing"
         ),
-        pytest.param(b"\xff\xfe", "cannot read it: it is not UTF-8 text", id="not-text"),
+        pytest.param(b"\xff\x00", "cannot read it: it is not UTF-8 text", id="not-text"),
+        pytest.param("a = 1".encode("utf-16"), "cannot read it: it is UTF-16 text", id="utf-16"),
         pytest.param(b"a = 1\nb = = 2", "is not valid TOML: line 2, column 5: ", id="toml"),
         pytest.param(b"[a", "is not valid TOML: end of document: Expected ']'", id="open-text"),
     ],
@@ -114,6 +115,18 @@ def test_a_file_that_can_not_be_read_is_named_with_the_reason(tmp_path, content,
     with pytest.raises(ConfigError) as caught:
         load_config(path)
     assert str(caught.value).startswith(f"{path}: one mistake\n  {said}")
+
+
+@pytest.mark.parametrize("path", ["C:\\Users", "C:\\data", "C:\\new\\x1"])
+def test_a_path_of_windows_between_double_quotes_is_told_how_to_be_written(tmp_path, path):
+    (tmp_path / "config.toml").write_text(f'data_dir = "{path}"\n{MINIMAL}')
+    with pytest.raises(ConfigError, match=r"line 1, column \d+: .*a backslash is written"):
+        load_config(tmp_path / "config.toml")
+
+
+def test_the_mark_that_some_editors_write_first_is_no_mistake(tmp_path):
+    (tmp_path / "config.toml").write_bytes(b"\xef\xbb\xbf" + MINIMAL.encode())
+    assert load_config(tmp_path / "config.toml").config.teams
 
 
 # --- what it may say ---
