@@ -49,10 +49,4 @@ async def summaries(
         making = asyncio.ensure_future(asked)
         # Not every model heeds the token itself.
         if (made := await token.link_future(making)) is not None:
-            yield ContextSummaryEvent(
-                content=made.text,
-                covered=made.covered,
-                left_out=made.left_out,
-                source=name,
-                models_usage=made.usage,
-            )
+            yield ContextSummaryEvent.of(made, name)

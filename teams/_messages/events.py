@@ -1,7 +1,7 @@
 """Events that agents and teams report to the application while they work."""
 
 from abc import ABC
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field
 
@@ -10,6 +10,9 @@ from teams._base.tool_call import FunctionCall
 from teams._messages.base import BaseAgentEvent
 from teams.memory._base import MemoryContent
 from teams.models._types import FunctionExecutionResult
+
+if TYPE_CHECKING:
+    from teams.model_context._auto import ContextSummary
 
 
 class _ContentEvent(BaseAgentEvent, ABC):
@@ -57,6 +60,17 @@ class ContextSummaryEvent(_ContentEvent):
     """Those that it newly covers are left out, without a summary."""
 
     type: Literal["ContextSummaryEvent"] = "ContextSummaryEvent"
+
+    @classmethod
+    def of(cls, made: "ContextSummary", agent: str) -> Self:
+        """The event of a summary that was made in an agent's context."""
+        return cls(
+            content=made.text,
+            covered=made.covered,
+            left_out=made.dropped,
+            source=agent,
+            models_usage=made.usage,
+        )
 
 
 class UserInputRequestedEvent(BaseAgentEvent):

@@ -318,7 +318,8 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         await self._accept(turn, answer)
 
     def _set_aside(self, refused: Refusal) -> None:
-        set_aside(self._model_context.history, refused)
+        context = self._model_context
+        set_aside(context.history, refused, start=context.sent_from)
 
     async def _absorb_messages(self, turn: TurnRecord, messages: Sequence[BaseChatMessage]) -> None:
         """Messages and memories into the context, each once."""

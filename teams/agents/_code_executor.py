@@ -307,7 +307,8 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         except REFUSALS as error:
             if await self._makes_room(turn, token, error):
                 return
-            set_aside(self._model_context.history, error)
+            context = self._model_context
+            set_aside(context.history, error, start=context.sent_from)
             raise
         if answer is None:
             raise RuntimeError(
@@ -405,7 +406,8 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         except REFUSALS as error:
             if await self._makes_room(turn, token, error):
                 return
-            set_aside(self._model_context.history, error)
+            context = self._model_context
+            set_aside(context.history, error, start=context.sent_from)
             raise
         decision = read_decision(_text(answer, self.name))
         turn.produced.append(

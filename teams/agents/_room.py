@@ -13,7 +13,7 @@ from teams._messages.events import ContextSummaryEvent
 from teams._run.run import run_in_path
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.model_context._auto import AutoChatCompletionContext, ContextSummary
+from teams.model_context._auto import AutoChatCompletionContext
 from teams.model_context._contexts import ChatCompletionContext
 from teams.models._errors import ContextOverflow, Refusal
 from teams.models._types import CreateResult, LLMMessage
@@ -89,7 +89,7 @@ class Room:
         making = context.make_room(most=most, cancellation_token=token)
         made = await run_in_path(self._agent, making)
         if made is not None:
-            produced.append(summary_event(made, self._agent))
+            produced.append(ContextSummaryEvent.of(made, self._agent))
         return made is not None
 
 
@@ -99,14 +99,3 @@ async def add_message(context: ChatCompletionContext, message: BaseChatMessage) 
         for context_message in message.context:
             await context.add_message(context_message)
     await context.add_message(message.to_model_message())
-
-
-def summary_event(made: ContextSummary, agent: str) -> ContextSummaryEvent:
-    """The event of a summary that was made."""
-    return ContextSummaryEvent(
-        content=made.text,
-        covered=made.covered,
-        left_out=made.dropped,
-        source=agent,
-        models_usage=made.usage,
-    )

@@ -35,14 +35,16 @@ def set_aside(
     kept: list[LLMMessage] | list[BaseChatMessage] | list[BaseAgentEvent | BaseChatMessage],
     refused: Refusal,
     own: str = "",
+    start: int = 0,
 ) -> None:
     """Set aside what a request was refused for.
 
-    It was made of what is `kept`; `own` names who asked, where these are the messages of a chat.
+    It was made of what is `kept`, from `start` on; `own` names who asked, where these are the
+    messages of a chat.
     """
     messages = cast("list[Kept]", kept)
     if isinstance(refused, ContextOverflow):
-        _set_longest_aside(messages, own, refused)
+        _set_longest_aside(messages, own, start, refused)
     elif not (refused.about_files and _leave_images_out(messages)):
         _set_content_aside(messages, own)
 
@@ -83,9 +85,10 @@ def _set_content_aside(kept: list[Kept], own: str) -> None:
         _put(kept, blamed[0], NO_MESSAGE)
 
 
-def _set_longest_aside(kept: list[Kept], own: str, refused: ContextOverflow) -> None:
+def _set_longest_aside(kept: list[Kept], own: str, start: int, refused: ContextOverflow) -> None:
     """Replace the longest new message or result, and note it."""
-    longest = max(_since_answer(kept, own), key=lambda place: _length(kept[place]), default=None)
+    places = [place for place in _since_answer(kept, own) if place >= start]
+    longest = max(places, key=lambda place: _length(kept[place]), default=None)
     if longest is None or _length(kept[longest]) <= len(TOO_LONG):
         return
     if isinstance(found := kept[longest], FunctionExecutionResultMessage):

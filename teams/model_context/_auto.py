@@ -123,11 +123,15 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
     @property
     def window(self) -> int | None:
         """Tokens that the model takes; None if nobody has told."""
+        told = (self._token_limit, self._told_window, self._learnt)
+        return min((each for each in told if each), default=None)
+
+    @property
+    def _told_window(self) -> int | None:
         if not self._is_known:
             self._is_known = True
             self._known = _window_of(self._model_client) or self._find_window()
-        told = [each for each in (self._token_limit, self._known, self._learnt) if each]
-        return min(told, default=None)
+        return self._known
 
     @property
     def fill(self) -> tuple[int, int] | None:
@@ -151,7 +155,10 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
 
     def note_overflow(self, error: ContextOverflow) -> None:
         """Learn the window from a refusal."""
-        limit = error.limit or self._count() * 3 // 4
+        if error.limit or self.window is None:
+            self._learn(error.limit or self._count() * 3 // 4)
+
+    def _learn(self, limit: int) -> None:
         self._learnt = max(_SMALLEST, min(limit, self._learnt or limit))
 
     def is_full(
@@ -189,6 +196,11 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         end = self._before_newest(0 if most else KEPT)
         return await self._cover(end, "", cancellation_token)
 
+    @property
+    @override
+    def sent_from(self) -> int:
+        return self._start()
+
     def drop_summary(self) -> None:
         """Forget the summary: the model is sent the messages again."""
         self._summary = None
@@ -217,14 +229,16 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         if self._told:
             saved["told"] = [self._tokens, self._counted]
         if self._learnt is not None:
-            saved["window"] = self._learnt
+            saved["window"] = [self._learnt, self._told_window]
         return saved
 
     @override
     def load_rest(self, state: Mapping[str, Any]) -> None:
         summary, told, window = state.get("summary"), state.get("told"), state.get("window")
         self._summary = None if summary is None else _read_summary(summary)
-        self._learnt = None if window is None else int(window)
+        self._learnt = None
+        if window is not None and window[1] == self._told_window:  # not of another model
+            self._learnt = int(window[0])
         self._recount()
         if told is not None:
             (self._tokens, self._counted), self._told = map(int, told), True
@@ -241,12 +255,12 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         making = Summariser(self._model_client, self.window, about, token, spares=drops)
         try:
             text = await making.summarise(text, history[start:end])
-            if self.window and making.window < self.window:
-                self._learnt = making.window
         except (BadRequest, BadAnswer, ModelRefused, NoBudget):  # no thread dies of that
             if not drops:
                 raise
             left_out = dropped = True
+        if making.limit:
+            self._learn(making.limit)
         said = _last_said(history[start:end], history[end:])
         whole = "\n\n".join(filter(None, (text, said)))
         usage = making.usage if making.usage != RequestUsage(0, 0) else None
@@ -275,7 +289,9 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
     def _before_newest(self, part: float) -> int:
         """The place of the newest units, by a part of the window."""
         start, history = self._start(), self.history
-        room = ((self.window or 0) - self._around) * part
+        window, room = self.window or 0, 0.0
+        if part:  # at most half of a request's, which would soon be full again
+            room = min((window - self._around) * part, (self._room(window) - self._around) / 2)
         end = len(history)
         for unit in reversed(list(units_of(history, start))):
             room -= self._tokens_of(unit.start, unit.stop)

@@ -68,6 +68,11 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
             self._history.extend(unread.messages)
         return self._history
 
+    @property
+    def sent_from(self) -> int:
+        """Place of the first message that is sent as it is."""
+        return 0
+
     def read_later(self, messages: Collection[LLMMessage]) -> None:
         """Replace the messages by saved ones that are read when needed.
 

@@ -43,6 +43,7 @@ class Model(ChatCompletionClient):
         self.asked: list[list[LLMMessage]] = []
         self.fails: Exception | None = None
         self.answer = ""
+        self.longest_answer: int | None = None
         self.silent = False
         """It answers with no text, as one that has only thought."""
 
@@ -91,6 +92,10 @@ class Model(ChatCompletionClient):
 
     def total_usage(self):
         raise NotImplementedError
+
+    @property
+    def max_output_tokens(self):
+        return self.longest_answer
 
     @property
     def model_info(self):

@@ -33,7 +33,7 @@ class Steps(Model):
 
     async def create(self, messages, **asked: Any):
         made = "keep the memory" in str(messages[0].content)
-        self.summaries += made and "Summary of what came before" not in str(messages[-1].content)
+        self.summaries += made and "[summary of what came before]" not in str(messages[-1].content)
         if (made and self.step == "making") or (
             not made and self.summaries and self.step == "made"
         ):

@@ -19,11 +19,21 @@ from teams.agents._set_aside import (
     NO_RESULT,
     OFFERED,
     TOO_LONG,
+    set_aside,
 )
 from teams.base import TeamError
-from teams.core import Image
+from teams.core import FunctionCall, Image
 from teams.messages import MultiModalMessage, TextMessage
-from teams.models import BadRequest, ContentRefused, ContextOverflow, ModelError
+from teams.models import (
+    AssistantMessage,
+    BadRequest,
+    ContentRefused,
+    ContextOverflow,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    ModelError,
+    UserMessage,
+)
 from teams.models.openai import OpenAIChatCompletionClient
 from tests.fakes.openai_script import Call, Fail, Reply
 from tests.fakes.openai_server import FakeOpenAI
@@ -308,6 +318,19 @@ async def test_the_longest_new_result_is_set_aside_and_its_call_stays(
     assert await told(ann, "Well?") == "ok"
     results = [m["content"] for m in openai_server.requests[-1].messages if m["role"] == "tool"]
     assert results == [LONG_RESULT, "c" * 40]
+
+
+def test_a_message_that_a_summary_stands_for_is_not_what_was_too_long():
+    asked = UserMessage(content="q" * 30_000, source="user")
+    call = AssistantMessage(
+        content=[FunctionCall(id="1", name="look", arguments="{}")], source="ann"
+    )
+    seen = FunctionExecutionResult(content="r" * 20_000, name="look", call_id="1")
+    history = [asked, call, FunctionExecutionResultMessage(content=[seen])]
+    refused = ContextOverflow("too long")
+    set_aside(history, refused, start=1)
+    assert refused.set_aside == "result"
+    assert history[0] is asked
 
 
 async def test_what_would_not_get_shorter_stays(openai_server: FakeOpenAI, agent: Make):
