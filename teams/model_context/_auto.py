@@ -226,7 +226,7 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         if self._summary is not None:
             saved["summary"] = asdict(self._summary)
             del saved["summary"]["usage"], saved["summary"]["dropped"]
-        if self._told:
+        if self._told and self._generation == self._history.generation:
             saved["told"] = [self._tokens, self._counted]
         if self._learnt is not None:
             saved["window"] = [self._learnt, self._told_window]

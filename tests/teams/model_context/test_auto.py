@@ -216,6 +216,22 @@ async def test_pieces_of_a_summary_are_halved_and_the_window_is_not():
     assert context.window == WINDOW
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_what_was_set_aside_is_counted_no_more(restarted: bool):
+    context = AutoChatCompletionContext(Model())
+    await filled(context, talk(3))
+    context.note_usage(300)
+    await context.add_message(said("x" * 100 * WINDOW))
+    assert context.is_full([], [])
+    context.history[-1] = said("(This message was set aside.)")
+    if restarted:
+        state, context = await context.save_state(), AutoChatCompletionContext(Model())
+        await context.load_state(state)
+    assert not context.is_full([], [])
+    used, _ = context.fill or (0, 0)
+    assert 0 < used < WINDOW / 2
+
+
 async def test_a_known_window_is_not_guessed_from_a_refusal_without_a_number():
     context = AutoChatCompletionContext(Model())
     await filled(context, talk(3))
