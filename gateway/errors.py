@@ -317,6 +317,7 @@ TOO_LONG = {
     "result": "A tool's result is too long for the model. The thread goes on without it.",
 }
 """Explanations by what was set aside."""
+NOT_SHORTENED = "The text that is too long could not be summarised."
 SET_ASIDE = "It is set aside: the next message goes without it. Try again sends its text once more."
 
 

@@ -467,7 +467,7 @@ class Notice(_Event):
     something to type, and `label` names it in a few words, for a button. `over` is a command that
     earlier notices offered and that can do nothing any more. `for_operator` tells the operator more
     than `text`: an error in the provider's words, and the setting to change. Nobody else reads it.
-    `aside` is the kind of what was set aside as too long for a model.
+    `aside` is the kind of what was set aside as too long for a model, that of `agent` if known.
     """
 
     kind: Literal["notice"] = "notice"
@@ -480,6 +480,7 @@ class Notice(_Event):
     over: str = ""
     for_operator: str = ""
     aside: AsideKind = ""
+    agent: str = ""
 
     @property
     def offers(self) -> tuple[tuple[str, str], ...]:

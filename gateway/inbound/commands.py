@@ -80,12 +80,12 @@ HOW_MEMORY = "Use /memory, /memory forget N or /memory forget all."
 
 ASIDE_WORDS = (
     Choice(name="summarise", description="the thread's model summarises it and answers that"),
-    Choice(name="attach", description="the model gets its beginning, and can read on"),
+    Choice(name="attach", description="the model gets beginning and end; with tools it reads on"),
     Choice(name="drop", description="the thread goes on without it"),
 )
 ASIDE_REPLIES: Mapping[AsideWay, str] = {
     "summarise": "It is being summarised.",
-    "attach": "It is attached: the model gets its beginning and can read on.",
+    "attach": "It is attached: the model gets its beginning and end; with tools it reads on.",
     "drop": "It is dropped: the thread goes on without it.",
 }
 NOT_ASIDE = "Nothing is set aside here: nothing was too long for the model."
@@ -414,7 +414,7 @@ _ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
     (
         CommandInfo(
             name="compact",
-            description="summarise what was said for the models, with what matters if you like",
+            description="summarise what was said, so that the models have room again",
             argument="[what matters]",
             takes="text",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -26,6 +26,8 @@ from teams.tools import FunctionTool, StaticWorkbench, ToolResult, ToolSchema, T
 
 SHORT = 2_000
 """Characters of a text that the model is told as it is."""
+IMAGE = 4_000
+"""Characters for which an image counts."""
 BEGINNING, END = 4_000, 1_000
 """Characters that a model sees of an attached text."""
 PAGE = 8_000
@@ -41,6 +43,7 @@ TOO_LONG_PART = "(Of {what} you see its beginning and its end. {how})"
 READ_ON = "All of it, {length:,} characters, is the file {file!r}: read_more reads on in it."
 CANT_READ = "The rest can't be shown to you."
 SUMMARISED = "(In the place of {what}, which is too long for you, stands a summary of it.)"
+LEFT_OUT = "(The images of this message are left out: they are too long for you.)"
 RESULT = "(A result above was too long for you. Go on with this in its place.)"
 ASKED = (
     "Summarise the text that you are given, for somebody who works with the summary alone. Keep "
@@ -110,6 +113,14 @@ class Shortener:
     """The team's own model, if it has one."""
     token: CancellationToken
     _piece: int = PIECE
+
+    async def messages(self, messages: Sequence[QueuedMessage]) -> list[QueuedMessage]:
+        """The messages, without the images if these are what is long."""
+        texts = [text for each in messages for text in (each.text, *(q.text for q in each.quotes))]
+        images = IMAGE * sum(len(each.images) for each in messages)
+        if images >= sum(len(text) for text in texts if len(text) > SHORT):
+            messages = [_without_images(each) for each in messages]
+        return [await self.message(each) for each in messages]
 
     async def message(self, message: QueuedMessage) -> QueuedMessage:
         """The message, with its long texts made shorter."""
@@ -185,6 +196,12 @@ class Shortener:
         if not isinstance(answer.content, str) or not answer.content.strip():
             raise BadAnswer("The model gave no summary.")
         return answer.content.strip()[: max(SHORTEST, len(piece) // 2)]
+
+
+def _without_images(message: QueuedMessage) -> QueuedMessage:
+    """The message with a note in the place of its images."""
+    text = f"{message.text}\n{LEFT_OUT}".lstrip()
+    return replace(message, text=text, images=()) if message.images else message
 
 
 def pieces(text: str, most: int) -> Iterator[str]:

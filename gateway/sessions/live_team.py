@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -29,7 +29,7 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.factory.memory import take_back
-from gateway.factory.ownership import all_parts
+from gateway.factory.ownership import all_parts, model_clients
 from gateway.registry import Closer, TeamInfo, TeamSource
 from gateway.sessions.deleted_words import without_deleted
 from gateway.sessions.turn_writer import TurnWriter
@@ -41,9 +41,10 @@ from gateway.store.units import gone as gone_units
 from gateway.store.units import team_changes
 from gateway.store.units import threads as thread_units
 from teams import BaseGroupChat, Swarm
-from teams.base import DurableTeam, Team
+from teams.base import ChatAgent, DurableTeam, Team
 from teams.messages import BaseChatMessage, TextMessage
 from teams.model_context import AutoChatCompletionContext, ChatCompletionContext
+from teams.models import ChatCompletionClient
 
 LOG = logging.getLogger("gateway")
 
@@ -149,6 +150,20 @@ class LiveTeam:
         self.team.add_messages(
             [TextMessage(content=_marked(text, "broken"), source=agent) for agent, text in half]
         )
+
+    def agent_of(self, client: ChatCompletionClient) -> str:
+        """The name of an agent with this model client; "" for none."""
+        names = (each.name for each in self._agents() if client in model_clients(each))
+        return next(names, "")
+
+    def client_of(self, agent: str) -> ChatCompletionClient | None:
+        """An agent's model client, or else the team's first."""
+        owners = [each for each in self._agents() if each.name == agent]
+        return next(model_clients(owners[0] if owners else self.team), None)
+
+    def _agents(self) -> Iterator[ChatAgent]:
+        """The agents at any depth, teams apart."""
+        return (each for each in all_parts(self.team) if isinstance(each, ChatAgent))
 
     def leave_out(self, message: str, note: str) -> None:
         """Let agents who have not heard a message yet hear a note."""

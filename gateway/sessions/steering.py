@@ -16,11 +16,12 @@ from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.turn_records import ClaimedTurn, QueuedMessage
 from teams.base import current_tool_call
 from teams.messages import BaseChatMessage, ToolCallExecutionEvent
+from teams.models import ContextOverflow
 
 if TYPE_CHECKING:
     from gateway.budgets.ledger import Meter
     from teams.base import ModelRequest
-    from teams.models import CreateResult
+    from teams.models import ChatCompletionClient, CreateResult
     from teams.models.fallback import Substitution
 
 
@@ -37,6 +38,8 @@ class Steering:
     wanted: bool
     unheard: bool = False
     """Messages have joined, and no model was asked since."""
+    overflowed: ChatCompletionClient | None = None
+    """The client whose model was last sent too much."""
     _given: list[int] = field(default_factory=list[int])
 
     def untold_messages(self, *, anew: bool) -> list[QueuedMessage]:
@@ -119,6 +122,8 @@ class SteeringWatch:
 
     def after_error(self, request: ModelRequest, error: Exception) -> None:
         """A request has failed."""
+        if isinstance(error, ContextOverflow):
+            self.steering.overflowed = request.client
         self.meter.after_error(request, error)
 
     def after_substitution(self, substitution: Substitution) -> None:

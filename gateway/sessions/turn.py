@@ -20,7 +20,14 @@ from typing import Any
 from gateway.access.tool_policy import MEMORY
 from gateway.base.cancelling import is_being_cancelled
 from gateway.content.task import OURS, task_of
-from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
+from gateway.errors import (
+    NOT_SHORTENED,
+    BudgetSpent,
+    GatewayError,
+    TeamUnusable,
+    causes,
+    report,
+)
 from gateway.events import (
     CONTINUE,
     ContextFill,
@@ -32,7 +39,6 @@ from gateway.events import (
     shows_work,
 )
 from gateway.factory.memory import TurnMemory, remembering
-from gateway.factory.ownership import model_clients
 from gateway.registry import TeamInfo
 from gateway.sessions.addressing import CAN_GO_ON, call_addressee, can_call, go_on
 from gateway.sessions.compaction import NOTHING, obstacle_to, summaries
@@ -140,6 +146,8 @@ class Turn:
             wanted=work.thread.mode == "steer",
         )
         self._too_long = False
+        self._choosing: AsideChoice | None = None
+        """The decision about what was too long, while it is carried out."""
         self._learned = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
@@ -353,11 +361,13 @@ class Turn:
 
         work, anew, live.anew = self._work, live.anew, False
         messages = list[QueuedMessage]()
-        shorten = Shortener(choice, next(model_clients(live.team), None), self._token)
+        shorten = Shortener(choice, live.client_of(choice.agent), self._token)
+        self._choosing = choice
         if is_result := choice.kind == "result" and not anew:
             messages.append(await shorten.result(work))
         else:
-            messages += [await shorten.message(each) for each in work.messages]
+            messages += await shorten.messages(work.messages)
+        self._choosing = None
         if not anew:
             await live.break_off(())
         self._steering.give(choice.inbox)
@@ -559,7 +569,7 @@ class Turn:
     async def _end_over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
         """Stop where the run stands; a message or /retry continues it."""
         calls, text = self._abandon(stopped=False), str(spent)
-        self._unwritten.append(self._notice(text, TRY_AGAIN))
+        self._unwritten.append(self._offer_ways(self._notice(text, TRY_AGAIN), live))
         checkpoint = await self._last_checkpoint(live)
         again = await self._end(checkpoint, TurnEnd(status="failed", reason=text), calls)
         self.ended = "over budget"
@@ -595,19 +605,34 @@ class Turn:
             local=self._work.thread.key.is_local,
             operator=self._terms.is_operator(self._work.asker),
         )
+        explained = self._explain(error)
+        too_long = next((each for each in causes(error) if isinstance(each, ContextOverflow)), None)
+        if self._choosing is not None:  # each piece was too long, and not the thread
+            text = "" if too_long else failure.text
+            failure = replace(failure, text=f"{NOT_SHORTENED} {text}".rstrip())
+            explained = explained and f"{NOT_SHORTENED} {explained}"
         kind = type(error.__cause__ or error).__qualname__
         TRACES.note({"error.type": kind, "parley.incident": failure.incident})
         calls = self._abandon(stopped=False)
         notice = failed_notice(self._log.thread, self._log.turn, failure)
-        notice = replace(notice, for_operator=self._explain(error))
-        for cause in causes(error):
-            if isinstance(cause, ContextOverflow):
-                notice = replace(notice, aside=cause.set_aside)
-                if live is not None and cause.message:
-                    live.leave_out(cause.message, cause.NOTE)
+        notice = self._offer_ways(replace(notice, for_operator=explained), live, too_long)
+        if live is not None and too_long is not None and too_long.message:
+            live.leave_out(too_long.message, too_long.NOTE)
         self._unwritten.append(notice)
         checkpoint = await self._last_checkpoint(live)
         return await self._end(checkpoint, TurnEnd(status="failed", reason=failure.text), calls)
+
+    def _offer_ways(
+        self, notice: Notice, live: LiveTeam | None, error: ContextOverflow | None = None
+    ) -> Notice:
+        """The notice, with an offer to decide about what is too long."""
+        if (choice := self._choosing) is not None:
+            return replace(notice, aside=choice.kind, agent=choice.agent)
+        if error is None or not error.set_aside:
+            return notice
+        client = self._steering.overflowed
+        agent = live.agent_of(client) if live is not None and client is not None else ""
+        return replace(notice, aside=error.set_aside, agent=agent)
 
     async def _last_checkpoint(self, live: LiveTeam | None) -> Checkpoint | None:
         try:

@@ -82,12 +82,13 @@ class QueuedMessage:
 class AsideChoice:
     """A person's choice about what was too long for a model.
 
-    `inbox` is the number of the command.
+    `inbox` is the number of the command, `agent` the one whose model it was, if known.
     """
 
     inbox: int
     kind: AsideKind
     way: AsideWay
+    agent: str = ""
 
 
 @value

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
-from gateway.events import ASIDE, ASIDE_OVER, AsideKind, AsideWay, Notice, load_event
+from gateway.events import ASIDE, ASIDE_OVER, AsideWay, Notice, load_event
 from gateway.store.connection import Connection
 from gateway.store.operations import reads
 from gateway.store.records import AsideStand
@@ -27,6 +27,10 @@ _NOTICES = """
 _CHOICE = f"""
     SELECT id, text FROM inbox WHERE turn = :turn AND outcome = 'command' AND NOT joined
      AND text LIKE '{ASIDE} %' ORDER BY id DESC LIMIT 1
+"""
+_SETTLE = f"""
+    UPDATE inbox SET joined = TRUE WHERE turn = :turn AND outcome = 'command'
+     AND text LIKE '{ASIDE} %'
 """
 _ATTACHED = f"""
     SELECT EXISTS (SELECT 1 FROM inbox WHERE thread = :thread AND outcome = 'command'
@@ -65,9 +69,14 @@ def choice(connection: Connection, thread: str, turn: str) -> AsideChoice | None
     row = first(connection, _CHOICE, {"turn": turn})
     if row is None:
         return None
-    kinds: list[AsideKind] = [each.aside for each in _notices(connection, thread) if each.aside]
+    offered = next(each for each in _notices(connection, thread) if each.aside)
     way = cast("AsideWay", row["text"].removeprefix(ASIDE).strip())
-    return AsideChoice(inbox=row["id"], kind=kinds[0], way=way)
+    return AsideChoice(inbox=row["id"], kind=offered.aside, way=way, agent=offered.agent)
+
+
+def settle(connection: Connection, turn: str) -> None:
+    """Give up earlier choices of a turn: another one is made."""
+    connection.execute(_SETTLE, {"turn": turn})
 
 
 @reads

@@ -181,6 +181,7 @@ def _tell_decided(acceptance: Acceptance, text: str) -> tuple[SessionEvent, ...]
     connection, thread = acceptance.connection, acceptance.there.id
     asked = aside.last_notice(connection, thread)
     assert asked is not None  # the judge decides about what there is
+    aside.settle(connection, asked.turn)
     notice = Notice(thread=thread, turn=asked.turn, text=text, over=ASIDE_OVER)
     return add_events(connection, thread, [notice])
 

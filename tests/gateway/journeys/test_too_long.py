@@ -14,18 +14,22 @@ import pytest
 from adapters.terminal.plain import PlainChat
 from adapters.terminal.settings import Settings
 from gateway.client import Client, SentFile
+from gateway.config.budgets import Budget
 from gateway.conversation import Quote
-from gateway.errors import TOO_LONG
+from gateway.errors import NOT_SHORTENED, TOO_LONG
 from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.commands import ASIDE_REPLIES, DECIDED, HOW_ASIDE, NOT_ASIDE, WORKING
+from gateway.sessions.aside import LEFT_OUT
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.agents import _set_aside as teams_words
 from teams.base import Team
+from teams.models import BadAnswer, ContextOverflow, ModelRefused, RateLimited
 from tests.fakes.narrow_model import NarrowModel
 from tests.fakes.new_store import new_store
-from tests.fakes.scripted_model import calls
+from tests.fakes.scripted_model import Answer, ScriptedModel, calls
+from tests.gateway.content.test_attachments import png
 from tests.gateway.journeys.test_access import ALLOWED, ROUTE, UNLISTED, access, message
 from tests.gateway.journeys.test_resume import Crash
 from tests.gateway.scripted import ScriptedTeams, ends, of, opened, turn, until
@@ -37,7 +41,7 @@ SMALL = 20_000
 
 
 def asking(
-    model: NarrowModel, *, tools: Sequence[Callable[..., object]] = ()
+    model: ScriptedModel, *, tools: Sequence[Callable[..., object]] = ()
 ) -> Callable[[], Team]:
     def make() -> Team:
         return RoundRobinGroupChat(
@@ -316,3 +320,127 @@ async def test_others_in_the_team_need_no_second_choice(tmp_path: Path, restarte
             events = await turn(gateway, thread, "/aside summarise")
     assert said(events) == ["42.", "Is it?"]
     assert model.texts()[0] == teams_words.TOO_LONG
+
+
+FAILURES = {
+    "answer": (BadAnswer("No."), "not understandable"),
+    "silent": (" ", "not understandable"),
+    "refused": (ModelRefused("No."), "refused to answer"),
+    "busy": (RateLimited("No."), "busy"),
+    "too long": (ContextOverflow("No."), ""),
+    "bug": (LookupError("No."), "went wrong"),
+}
+
+
+@pytest.mark.parametrize("kind", ["message", "result"])
+@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+@pytest.mark.parametrize(("answer", "why"), FAILURES.values(), ids=FAILURES)
+async def test_a_summary_that_fails_leaves_the_choice(
+    tmp_path: Path, answer: Answer, why: str, restarted: bool, kind: str
+) -> None:
+    asked = [] if kind == "message" else [calls(("fetch", {}))]
+    model = NarrowModel(*asked, "fine", "Well.", most=SMALL, summary=answer)
+    make = asking(model, tools=[fetch])
+    async with opened(tmp_path, make) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, LONG if kind == "message" else "go")
+        (_, notice) = of(Notice, await turn(gateway, thread, "/aside summarise"))
+        assert notice.text.startswith(NOT_SHORTENED)
+        assert why in notice.text
+        assert "/new" not in notice.text
+        assert (notice.aside, notice.level) == (kind, "error")
+        (again,) = of(Notice, await turn(gateway, thread, "/retry"))
+        assert again.aside == kind
+        events = [] if restarted else await turn(gateway, thread, "/aside attach")
+    if restarted:
+        async with opened(tmp_path, make) as gateway:
+            events = await turn(gateway, thread, "/aside attach")
+    assert said(events) == ["fine"]
+    async with opened(tmp_path, make) as gateway:  # nothing of the first choice is left
+        assert said(await turn(gateway, thread, "well?")) == ["Well."]
+
+
+async def test_what_can_not_be_summarised_can_be_dropped(tmp_path: Path) -> None:
+    model = NarrowModel("fine", most=SMALL, summary=BadAnswer("No."))
+    async with opened(tmp_path, asking(model)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, LONG)
+        await turn(gateway, thread, "/aside summarise")
+        dropped = await gateway.client.send(thread, "/aside drop")
+        asked = model.summarised
+        assert said(await turn(gateway, thread, "/retry")) == ["fine"]
+    assert dropped.reply == ""
+    assert model.summarised == asked
+    assert model.texts() == [teams_words.TOO_LONG]
+
+
+async def test_a_budget_that_a_summary_uses_up_leaves_the_choice(tmp_path: Path) -> None:
+    model = NarrowModel("fine", most=SMALL, summary="A diary.")
+    limits = Limits(budgets=[Budget(per="thread", window="turn", tokens=30)])
+    async with opened(tmp_path, asking(model), limits=limits) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, LONG)
+        (_, notice) = of(Notice, await turn(gateway, thread, "/aside summarise"))
+        dropped = await gateway.client.send(thread, "/aside drop")
+    assert (notice.aside, notice.level, dropped.reply) == ("message", "warning", "")
+
+
+PICTURE = SentFile(name="a.png", media_type="image/png", data=png())
+
+
+@pytest.mark.parametrize("way", ["summarise", "attach"])
+@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+@pytest.mark.parametrize("text", ["look", "", "word " * 300])
+async def test_images_that_are_too_long_are_left_out(
+    tmp_path: Path, text: str, way: str, restarted: bool
+) -> None:
+    model = ScriptedModel(ContextOverflow("No."), "I see.", vision=True)
+    make = asking(model)
+    async with opened(tmp_path, make) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        (notice,) = of(Notice, await turn(gateway, thread, text, files=[PICTURE]))
+        assert notice.aside == "message"
+        events = [] if restarted else await turn(gateway, thread, f"/aside {way}")
+    if restarted:
+        async with opened(tmp_path, make) as gateway:
+            events = await turn(gateway, thread, f"/aside {way}")
+    assert said(events) == ["I see."]
+    heard = model.texts()[-1]
+    assert heard == f"{text}\n{LEFT_OUT}".lstrip()
+
+
+async def test_images_stay_where_a_text_was_too_long(tmp_path: Path) -> None:
+    model = ScriptedModel(ContextOverflow("No."), "I see.", vision=True)
+    async with opened(tmp_path, asking(model)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, LONG, files=[PICTURE])
+        assert said(await turn(gateway, thread, "/aside attach")) == ["I see."]
+    assert len(model.messages()[-1]["content"]) == 2
+    assert LEFT_OUT not in str(model.messages())
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+@pytest.mark.parametrize("nested", [False, True], ids=["in the team", "in a team of it"])
+async def test_the_model_of_the_agent_that_failed_summarises(
+    tmp_path: Path, restarted: bool, nested: bool
+) -> None:
+    large = ScriptedModel("Hm.")
+    small = NarrowModel("42.", most=SMALL, summary="A diary.")
+
+    def make() -> Team:
+        bob: AssistantAgent | Team = AssistantAgent("bob", small)
+        if nested:
+            bob = RoundRobinGroupChat([bob], name="desk", max_turns=1)
+        others = [AssistantAgent("ann", large), bob, AssistantAgent("cy", large)]
+        return RoundRobinGroupChat(others, max_turns=2)
+
+    async with opened(tmp_path, make) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        (notice,) = of(Notice, await turn(gateway, thread, LONG))
+        assert notice.aside == "message"
+        events = [] if restarted else await turn(gateway, thread, "/aside summarise")
+    if restarted:
+        async with opened(tmp_path, make) as gateway:
+            events = await turn(gateway, thread, "/aside summarise")
+    assert said(events) == ["42."]
+    assert small.summarised

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.conversation import Attachment, Quote
 from gateway.events import Notice
-from gateway.store.decisions import TurnRetry
+from gateway.store.decisions import AsideDrop, TurnRetry
 from gateway.store.records import CallRow, Checkpoint
 from gateway.store.turn_records import AsideChoice, TurnEnd, TurnUpdate
 from gateway.store.units import aside
@@ -69,14 +69,14 @@ async def test_a_choice_holds_until_the_team_is_told(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
         work = await begun(store)
-        notice = Notice(thread="t", turn=work.lease.turn, text="", aside="result")
+        notice = Notice(thread="t", turn=work.lease.turn, text="", aside="result", agent="ann")
         end = TurnEnd(status="failed", reason="")
         await store.record(work.lease, TurnUpdate(events=(notice,), end=end))
         assert not await store.run(aside.is_attached, "t")
         accepted = await take(store, "/aside attach", TurnRetry(reply="", way="attach", notice="."))
         again = await begin(store)
         resumed = await begin(store)
-        choice = AsideChoice(inbox=accepted.inbox, kind="result", way="attach")
+        choice = AsideChoice(inbox=accepted.inbox, kind="result", way="attach", agent="ann")
         assert again.aside == resumed.aside == choice
         await store.record(
             resumed.lease, TurnUpdate(joined=(accepted.inbox,), checkpoints=(SAVED,))
@@ -84,3 +84,22 @@ async def test_a_choice_holds_until_the_team_is_told(tmp_path):
         assert (await begin(store)).aside is None
         assert await store.run(aside.is_attached, "t")
         assert not await store.run(aside.is_attached, "o")
+
+
+@pytest.mark.parametrize("then", ["attach", "drop"])
+async def test_another_choice_takes_the_place_of_one_that_failed(tmp_path, then):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store)
+        offer = Notice(thread="t", turn=work.lease.turn, text="", aside="message")
+        failed = TurnUpdate(events=(offer,), end=TurnEnd(status="failed", reason=""))
+        await store.record(work.lease, failed)
+        await take(store, "/aside", TurnRetry(reply="", way="summarise", notice="."))
+        await store.record((await begin(store)).lease, failed)
+        if then == "attach":
+            await take(store, "/aside", TurnRetry(reply="", way="attach", notice="."))
+        else:
+            await take(store, "/aside drop", AsideDrop(notice="."))
+            await take(store, "/retry", TurnRetry(reply=""))
+        again = await begin(store)
+        assert ("drop" if again.aside is None else again.aside.way) == then
