@@ -305,7 +305,7 @@ class Picture:
         self.fill = event.fill or self.fill
         self._end_silence()  # it said something, or was stopped, just before
         outcome, reason = event.outcome, sanitize(event.reason)
-        told = self._failure_told or (outcome == "stopped" and event.reason == self._told)
+        told = self._failure_told or self._told == event.reason != ""
         self.turn = replace(self.turn, outcome=outcome, reason=reason, ended_at=event.at, told=told)
         self.news.append(self.turn)
         if outcome == "waiting":

@@ -330,11 +330,19 @@ def test_the_end_of_a_turn_is_told_once_with_its_result():
         (events.Notice(thread="", text="Budget spent.", level="error"), "failed", True),
         (events.Notice(thread="", text="No network."), "stopped", True),
         (events.Notice(thread="", text="Something else."), "stopped", False),
-        (events.Notice(thread="", text="No network."), "failed", False),
+        (events.Notice(thread="", text="No network."), "failed", True),
+        (events.Notice(thread="", text="No network.", level="warning"), "failed", True),
+        (events.Notice(thread="", text="No network.", command="/retry"), "failed", True),
+        (events.Notice(thread="", text="No network."), "interrupted", True),
+        (events.Notice(thread="", text="Something else.", level="warning"), "failed", False),
     ],
 )
 def test_a_turn_knows_whether_its_reason_was_told(notice, outcome, told):
     assert model_of(began("go"), notice, ended(outcome, "No network.")).turn.told is told
+
+
+def test_an_end_without_a_reason_has_none_that_was_told():
+    assert not model_of(began("go"), ended("failed", "")).turn.told
 
 
 def test_a_message_grows_anew_in_a_further_attempt_and_stands_until_it_is_finished():
