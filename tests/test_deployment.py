@@ -21,7 +21,7 @@ from gateway.base.metrics import Metrics
 from gateway.base.paths import find_config, store_folder
 from gateway.cli import main
 from gateway.config.settings import HealthConfig, LimitsConfig
-from gateway.control.metrics_page import metrics_page
+from gateway.control.metrics_page import TURN_ENDS, metrics_page
 from gateway.runtime.status import Status
 from gateway.store.records import Counts
 
@@ -235,6 +235,13 @@ def test_every_alert_and_panel_asks_in_promql_for_metrics_that_there_are():
         named = {OF_HISTOGRAMS.sub("", name) for name in METRIC.findall(expression)}
         assert named <= known, expression
         assert named or "up{" in expression
+
+
+def test_the_alert_on_failed_turns_counts_silent_ones_from_the_beginning():
+    (asked,) = [each["expr"] for each in alerts() if each["alert"] == "ParleyTurnsFail"]
+    (ends,) = re.findall(r'\{ended=~"([a-z|]+)"\}', asked)
+    assert {*ends.split("|")} == {"failed", "silent"}
+    assert {*ends.split("|")} < {*TURN_ENDS}
 
 
 def test_every_metric_stands_in_the_page_for_operators():

@@ -23,7 +23,7 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 UNDELIVERED = ("pending", "attempting", "failed")
 PART_RESULTS = get_args(PartResult)
-TURN_ENDS = ("done", "failed")
+TURN_ENDS = ("done", "failed", "silent")
 """Told from the beginning: an alert sees a count only where it knows the one before."""
 NO_TOOL = "unknown"
 """The label of calls of tools that no agent has: their names are the model's."""

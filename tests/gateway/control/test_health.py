@@ -31,9 +31,9 @@ SECRET = "a-text-of-somebody"
 
 
 @asynccontextmanager
-async def watched(folder):
+async def watched(folder, answer=SECRET):
     """A gateway, and what it answers on a path."""
-    teams = ScriptedTeams(lambda: solo(SECRET))
+    teams = ScriptedTeams(lambda: solo(answer))
     async with (
         Gateway(new_store(folder), teams) as gateway,
         serve_health(gateway, "127.0.0.1", 0) as port,
@@ -152,6 +152,19 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
     for _, _, body in bodies:
         assert thread not in body
         assert SECRET not in body
+
+
+async def test_a_turn_without_a_word_is_counted_apart(tmp_path):
+    async with watched(tmp_path, "") as (gateway, get):
+        before = (await get("/metrics"))[2].splitlines()
+        await turn(gateway, (await gateway.client.create_thread()).id, "well?")
+        async with asyncio.timeout(5):
+            while gateway.vitals.turns["silent"] == 0:  # noqa: ASYNC110 (counted after its end)
+                await asyncio.sleep(0)
+        after = (await get("/metrics"))[2].splitlines()
+    for ended, times in (("silent", 1), ("failed", 0), ("done", 0)):
+        assert f'parley_turns_total{{ended="{ended}"}} 0.0' in before
+        assert f'parley_turns_total{{ended="{ended}"}} {times}.0' in after
 
 
 async def test_a_name_of_the_config_can_not_break_a_line_of_the_figures(tmp_path):
