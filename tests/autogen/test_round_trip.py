@@ -58,6 +58,7 @@ from teams.core import ComponentLoader, FunctionCall, InMemoryStore
 from teams.memory import ListMemory, MemoryContent, MemoryMimeType
 from teams.messages import StructuredMessageFactory
 from teams.model_context import (
+    AutoChatCompletionContext,
     BufferedChatCompletionContext,
     HeadAndTailChatCompletionContext,
     TokenLimitedChatCompletionContext,
@@ -184,6 +185,11 @@ CASES: dict[str, Callable[[], Any]] = {
         max_tool_iterations=4,
         metadata={"team": "a"},
     ),
+    "assistant that summarises": lambda: agent(
+        model_context=AutoChatCompletionContext(
+            model(), initial_messages=[UserMessage(content="Hi", source="user")]
+        )
+    ),
     "structured assistant": lambda: agent(
         output_content_type=Weather, output_content_type_format="{city}: {degrees}"
     ),
@@ -222,6 +228,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "text message": lambda: TextMessageTermination("a"),
     "timeout": lambda: TimeoutTermination(1.5),
     "token usage": lambda: TokenUsageTermination(max_total_token=9, max_prompt_token=5),
+    "auto": lambda: AutoChatCompletionContext(model(), token_limit=100),
     "buffered": lambda: BufferedChatCompletionContext(3),
     "head and tail": lambda: HeadAndTailChatCompletionContext(1, 2),
     "token limited": lambda: TokenLimitedChatCompletionContext(
@@ -479,6 +486,7 @@ def test_every_kind_of_component_is_among_the_cases(parley: dict[str, dict[str, 
     )
     assert [name for name in only_ours if not name.startswith(later)] == [
         "teams.memory.knowledge.KnowledgeMemory",
+        "teams.model_context.AutoChatCompletionContext",
         "teams.models.fallback.FallbackChatCompletionClient",
     ]
     # AutoGen's environment has no packages of stores, browsers, notebooks and documents, without

@@ -22,11 +22,12 @@ from teams.agents.openai import OpenAIAgent
 from teams.base import TaskResult, TeamError
 from teams.core import CancellationToken, FunctionCall, Image
 from teams.messages import (
+    ContextSummaryEvent,
     ModelClientStreamingChunkEvent,
     MultiModalMessage,
     ToolCallExecutionEvent,
 )
-from teams.model_context import UnboundedChatCompletionContext
+from teams.model_context import AutoChatCompletionContext, UnboundedChatCompletionContext
 from teams.models import (
     AssistantMessage,
     BadCredentials,
@@ -447,6 +448,24 @@ async def test_an_agents_message_says_that_it_was_cut(make: Make, settings: Any,
     agent = AssistantAgent("ann", make(**settings))
     message = (await agent.run(task="Count to 100.")).messages[-1]
     assert message.metadata.get("finish_reason") == ending
+
+
+async def test_a_thread_too_long_for_it_goes_on_with_a_summary(make: Make):
+    context = AutoChatCompletionContext(client := make(max_tokens=64))
+    agent = AssistantAgent("ann", client, model_context=context, system_message="Be brief.")
+    made = list[ContextSummaryEvent]()
+    for number in range(12):
+        story = f"Story {number}: the quick brown fox jumps over the lazy dog. " * 12
+        said = (await agent.run(task=story)).messages
+        assert said[-1].to_text().strip()
+        made += [each for each in said if isinstance(each, ContextSummaryEvent)]
+    assert context.window  # the server told
+    assert made
+    for each in made:
+        assert each.content
+        assert not each.left_out
+        assert each.models_usage
+        assert each.models_usage.completion_tokens > 0
 
 
 # Other protocols that it speaks

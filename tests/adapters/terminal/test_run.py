@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from adapters.terminal.run import Task, run_task
 from adapters.terminal.run_output import OutputStyle
 from gateway.base.exit_codes import ExitCode
-from gateway.client import Answer, Receipt, SentFile
+from gateway.client import Answer, Client, Receipt, SentFile
 from gateway.errors import GatewayClosed, GatewayError, NotFound
 from gateway.events import (
     HumanText,
@@ -33,7 +34,9 @@ from gateway.events import (
     TurnStarted,
     WorkHandedOff,
 )
+from gateway.sessions.turn import SILENT
 from tests.fakes.scripted_client import ScriptedClient
+from tests.gateway.scripted import opened, solo
 
 
 class Terminal(io.StringIO):
@@ -128,6 +131,25 @@ async def until(fact: Callable[[], object]) -> None:
 
 
 # --- what it writes ---
+
+
+@pytest.mark.parametrize("style", ["text", "final", "json"])
+async def test_a_team_that_says_nothing_has_failed(tmp_path: Path, style: OutputStyle):
+    out, err = io.StringIO(), io.StringIO()
+    async with opened(tmp_path, lambda: solo("")) as gateway:
+
+        @asynccontextmanager
+        async def connect() -> AsyncGenerator[Client]:
+            yield gateway.client
+
+        task, stdin = Task(text="Hi", style=style), io.StringIO()
+        code = await run_task(task, connect, stdin=stdin, stdout=out, stderr=err)
+    assert code == ExitCode.FAILED
+    if style == "json":
+        *_, notice, last = map(json.loads, out.getvalue().splitlines())
+        assert (notice["text"], last["outcome"], err.getvalue()) == (SILENT, "failed", "")
+    else:
+        assert (out.getvalue(), err.getvalue()) == ("", f"parley: {SILENT} (Try again: /retry)\n")
 
 
 async def test_the_answer_is_all_that_standard_output_gets():

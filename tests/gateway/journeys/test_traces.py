@@ -22,6 +22,7 @@ from gateway.gateway import Gateway
 from gateway.registry import ToolRule
 from gateway.runtime.settings import Limits
 from gateway.surface import CallRejected, Card, RateLimited
+from teams.model_context import AutoChatCompletionContext
 from teams.models.openai import OpenAIChatCompletionClient
 from tests.fakes.forked import ForkedProcess, forked
 from tests.fakes.new_store import new_store
@@ -123,6 +124,42 @@ async def test_a_turn_is_one_trace_with_the_engines_spans_in_its_run(
     assert ANN.id.encode() not in sent
     assert ANN.name.encode() not in sent
     assert {each["x-key"] for each in collector.headers} == {"k1"}
+
+
+async def test_a_summarys_model_call_is_in_the_trace_of_its_turn(
+    tmp_path: Path, collector: Collector, openai_server
+) -> None:
+    too_long = "This model's maximum context length is 1000 tokens."
+    client = OpenAIChatCompletionClient(
+        model="gpt-4o", api_key="sk-x", base_url=openai_server.url, max_retries=0
+    )
+    board, context = Board(), AutoChatCompletionContext(client)
+    with traced(collector):
+        async with served(
+            tmp_path, Surface(board), lambda: solo(client, model_context=context, messages=2)
+        ) as gateway:
+            openai_server.script(Reply(text="hidden answer"))
+            await say(gateway, "hidden question " * 150)
+            await board.until(lambda b: len(b.posted) == 1)
+            openai_server.script(
+                Fail(status=400, message=too_long, code="context_length_exceeded"),
+                Reply(text="hidden summary"),
+                Reply(text="hidden end"),
+            )
+            await say(gateway, "and now?")
+            await board.until(lambda b: len(b.posted) == 3)
+            await all_told(gateway)
+    await client.close()
+
+    assert len(collector.traces()) == 2
+    second = {each.span.trace_id for each in collector.spans[-1:]}
+    asked = [each for each in collector.named("chat gpt-4o") if each.span.trace_id in second]
+    assert [each.failed for each in asked] == [True, False, False]
+    assert [each for each in collector.tree() if each[0] == "chat gpt-4o"] == [
+        ("chat gpt-4o", "invoke_agent solo")
+    ] * 4
+    assert [each.attributes["parley.outcome"] for each in collector.named("run")] == ["done"] * 2
+    assert b"hidden" not in b"".join(collector.bodies)
 
 
 async def test_a_message_that_waits_for_another_process_is_one_trace(
