@@ -364,7 +364,7 @@ def _model_failures() -> dict[type[BaseException], _Explanation]:
         ContextOverflow: _Explanation(
             "limit reached",
             "the request was too long for the model",
-            "The thread is too long for the model. Start a new one with /new.",
+            "The conversation is too long for the model. Start a new one with /new.",
             retry=False,
         ),
         ContentRefused: _Explanation(

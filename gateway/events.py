@@ -264,6 +264,10 @@ class WorkHandedOff(_Event):
     to_people: bool = False
 
 
+READERS = {"SelectorGroupChatManager": "the selector"}
+"""Words for who reads a conversation and is no agent."""
+
+
 @value
 class ContextSummarised(_Event):
     """A summary took the place of older messages in an agent's context.
@@ -285,7 +289,7 @@ class ContextSummarised(_Event):
             else f"{self.covered:,} earlier messages are"
         )
         given = "left out of what" if self.left_out else "summarised in what"
-        return f"{what} {given} {self.agent} reads."
+        return f"{what} {given} {READERS.get(self.agent, self.agent)} reads."
 
 
 @value

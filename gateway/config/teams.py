@@ -20,6 +20,7 @@ from teams.kinds import (
     Given,
     ImportPath,
     Kind,
+    Maker,
     Model,
     Part,
     PythonOnly,
@@ -184,7 +185,13 @@ class SelectorTeam(_AnnouncingTeam):
     """Stream the choice; with `emit_team_events` people see it."""
 
     model_context: ModelContextConfig | None = None
-    """Part of the conversation that the model sees; all if not given."""
+    """Part of the conversation that the model sees; `auto` if not given."""
+
+    @override
+    async def arguments(self, maker: Maker) -> dict[str, Any]:
+        bare = self.model_copy(update={"model_context": None})
+        given = await super(SelectorTeam, bare).arguments(maker)
+        return given | {"model_context": await maker.context(self.model_context, model=self.model)}
 
     @override
     def usual_ending(self) -> str:

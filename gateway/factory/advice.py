@@ -59,7 +59,7 @@ def _setting(error: ModelError, models: Mapping[str, ModelKind]) -> str:
     if isinstance(error, ContextOverflow) and error.set_aside:
         return TOO_LONG[error.set_aside]
     if isinstance(error, ContextOverflow):
-        return "Or give the agent a model_context that is bounded."
+        return 'Or let it be summarised or cut: model_context = "auto", or a bounded one.'
     if isinstance(error, ContentRefused):
         return SET_ASIDE
     return _setting_in(f"[models.{name}]", error, models[name]) if name else ""

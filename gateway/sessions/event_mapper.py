@@ -146,7 +146,8 @@ class EventMapper:
             return []
         if to_people and isinstance(item, HandoffMessage):
             return [*self._starts(item.source), *self._to_people(item), *self._usage(item)]
-        return [*self._starts(item.source), *self._item(item), *self._usage(item)]
+        starts = [] if isinstance(item, ContextSummaryEvent) else self._starts(item.source)
+        return [*starts, *self._item(item), *self._usage(item)]
 
     def open_messages(self) -> tuple[OpenMessage, ...]:
         """Unfinished messages so far."""

@@ -274,7 +274,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         try:
             result = await run_in_path(self.manager_name, answer)
         except REFUSALS as error:
-            set_aside(self._thread.items(), error, self.manager_name)
+            set_aside(self._thread.items(), error, self.manager_name, sent=messages)
             raise
         if not isinstance(result.content, str):
             raise RuntimeError(

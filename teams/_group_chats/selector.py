@@ -20,12 +20,15 @@ from teams._contract.agent import AgentLike, ChatAgent
 from teams._contract.state import SelectorManagerState
 from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
+from teams._contract.turn_record import Item
 from teams._engine.group_chat import BaseGroupChat, SelectionDone
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectorEvent
 from teams._run.merge import run_bounded
 from teams._run.run import run_in_path, stream_answer_in_path
+from teams.agents._room import Room
 from teams.agents._set_aside import set_aside
+from teams.model_context._auto import THREAD_CONTEXT, AutoChatCompletionContext
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._errors import REFUSALS
@@ -100,7 +103,8 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         model_client_streaming: stream the model's choice; with `emit_team_events` its text is
             yielded, too, as chunks and as a SelectorEvent for each answer.
         model_context: how much of the conversation the model is shown; everything by default.
-            Messages it comes with are shown first, until the team is reset.
+            Messages it comes with are shown first, until the team is reset. An
+            AutoChatCompletionContext has summaries made, each a ContextSummaryEvent of the run.
 
     A single candidate is taken without asking the model. Raises ValueError for fewer than two
     participants or a prompt with other fields; a run fails if a function gives an unknown name, or
@@ -163,10 +167,13 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             model_context if model_context is not None else UnboundedChatCompletionContext()
         )
         self._preloaded: Sequence[LLMMessage] = tuple(self._model_context.history)
+        self._room = Room(self.manager_name, self._model_context)
         self._shown = 0
         """Number of thread messages in the model context."""
         self._stale = False
         """True if the model context belongs to another state than was loaded."""
+        self._rest: Mapping[str, Any] = {}
+        """State of the model context besides the messages, until it is filled anew."""
         self._names = _NamePattern(list(self._places))
         self._previous_speaker: str | None = None
         self._earlier_speaker: str | None = None
@@ -186,14 +193,13 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
                     return item.choice
         raise RuntimeError("The selection ended without a choice.")
 
-    def stream_selection(
-        self, thread: Thread
-    ) -> AsyncGenerator[BaseAgentEvent | SelectionDone, None] | None:
-        """The selection with what the model says, where that is wanted."""
+    def stream_selection(self, thread: Thread) -> AsyncGenerator[Item | SelectionDone, None] | None:
+        """The selection with what is summarised and said, where that is wanted."""
         aloud = self._model_client_streaming and self._emit_team_events
-        return self._selection() if aloud else None
+        sums = isinstance(self._model_context, AutoChatCompletionContext)
+        return self._selection() if aloud or sums else None
 
-    async def _selection(self) -> AsyncGenerator[BaseAgentEvent | SelectionDone, None]:
+    async def _selection(self) -> AsyncGenerator[Item | SelectionDone, None]:
         if self._next_speaker is not None:
             yield self._choose(self._next_speaker)
             return
@@ -207,16 +213,10 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         if len(candidates) == 1:
             yield self._choose(candidates[0])
             return
-        prompt = await self._prompt(candidates)
         while (speaker := self._decision(candidates)) is None:
-            asked = self._ask([prompt, *self._exchange(candidates)])
-            try:
-                async with aclosing(asked) as events:
-                    async for event in events:
-                        yield event
-            except REFUSALS as error:
-                set_aside(self._model_context.history, error)
-                raise
+            async with aclosing(self._ask(candidates)) as events:
+                async for event in events:
+                    yield event
         yield self._choose(speaker)
 
     def _choose(self, speaker: str) -> SelectionDone:
@@ -249,7 +249,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
                 f"{', '.join(self._places)}."
             )
 
-    async def _prompt(self, candidates: Sequence[str]) -> LLMMessage:
+    def _prompt(self, candidates: Sequence[str], shown: Sequence[LLMMessage]) -> LLMMessage:
         members = {member.name: member for member in self._participants}
         text = fill(
             self._selector_prompt,
@@ -257,7 +257,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
                 f"{name}: {' '.join(members[name].description.split())}" for name in candidates
             ),
             participants=_in_json(tuple(candidates)),
-            history="\n\n".join(filter(None, map(_paragraph, await self._shown_history()))),
+            history="\n\n".join(filter(None, map(_paragraph, shown))),
         )
         if ModelFamily.is_openai(self._model_client.model_info["family"]):
             return SystemMessage(content=text)
@@ -274,6 +274,9 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             if isinstance(item, BaseChatMessage):
                 await self._model_context.add_message(item.to_model_message())
         self._shown = len(self._thread)
+        if self._rest:
+            self._model_context.load_rest(self._rest)
+            self._rest = {}
         return await self._model_context.get_messages()
 
     def _decision(self, candidates: Sequence[str]) -> str | None:
@@ -313,10 +316,28 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             case names:
                 return f"That names {len(names)} participants, but only one can speak. {choice}"
 
-    async def _ask(self, messages: Sequence[LLMMessage]) -> AsyncGenerator[BaseAgentEvent, None]:
-        """One more answer of the model."""
+    async def _ask(self, candidates: Sequence[str]) -> AsyncGenerator[Item, None]:
+        """One more answer of the model, or room for its request."""
+        context, made = self._model_context, list[Item]()
+        shown, exchange = await self._shown_history(), self._exchange(candidates)
+        around = [self._prompt(candidates, ()), *exchange]
+        if not await self._room.before(made, around, (), None):
+            asked = [self._prompt(candidates, shown), *exchange]
+            try:
+                async with aclosing(self._answer(asked)) as events:
+                    async for event in events:
+                        yield event
+            except REFUSALS as error:
+                if not await self._room.after(made, error, None):
+                    set_aside(context.history, error, start=context.sent_from, sent=asked)
+                    raise
+        for event in made:
+            yield event
+
+    async def _answer(self, messages: Sequence[LLMMessage]) -> AsyncGenerator[Item, None]:
         if not self._model_client_streaming:
             answer = await run_in_path(self.manager_name, self._model_client.create(messages))
+            self._room.note(answer)
             self._answers.append(_text(answer))
             return
         answer = None
@@ -334,6 +355,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
                     )
         if answer is None:
             raise RuntimeError("The stream of the selecting model ended without a final result.")
+        self._room.note(answer)
         self._answers.append(_text(answer))
         if self._emit_team_events:
             yield SelectorEvent(
@@ -356,8 +378,10 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     def manager_state(self) -> Mapping[str, Any]:
         named = {} if self._next_speaker is None else {"next_speaker": self._next_speaker}
+        rest = self._rest if self._stale else self._model_context.rest()
         return {
             **named,
+            **({THREAD_CONTEXT: rest} if rest else {}),
             "previous_speaker": self._previous_speaker,
             "earlier_speaker": self._earlier_speaker,
             "silent": self._silent,
@@ -379,7 +403,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._answers = list(state.get("answers", ()))
         if not state.get("preloaded", True):
             self._preloaded = ()
-        self._stale = True
+        self._stale, self._rest = True, state.get(THREAD_CONTEXT) or {}
 
     def _last_speaker(self) -> str | None:
         """The participant who spoke last in the thread."""
@@ -394,7 +418,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._answers = []
         self._next_speaker = None
         self._preloaded = ()
-        self._stale = True
+        self._stale, self._rest = True, {}
 
 
 class _NamePattern:

@@ -12,7 +12,7 @@ from teams._snapshot.description import REST
 from teams._snapshot.part import Gain, Part, from_bytes, to_bytes, write_part
 from teams._snapshot.pool import ORIGIN
 from teams._snapshot.snapshot import SavedParts
-from teams.model_context._auto import without_summary
+from teams.model_context._auto import THREAD_CONTEXT, without_summary
 
 
 class SavedMessages:
@@ -102,4 +102,6 @@ class _Change:
         changed = {name: self.value(each) for name, each in data.items()}
         if "summary" in changed and changed.get("messages") != data.get("messages"):
             return without_summary(changed, 0)  # a context that is saved as it is documented
+        if THREAD_CONTEXT in changed and self._data:
+            changed[THREAD_CONTEXT] = without_summary(changed[THREAD_CONTEXT], 0)
         return changed

@@ -310,16 +310,16 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         except REFUSALS as error:
             if await self._room.after(turn.produced, error, token):
                 return
-            self._set_aside(error)
+            self._set_aside(error, request["messages"])
             raise
         if answer is None:
             raise RuntimeError(f"The stream of agent {self.name!r} ended without a final result.")
         self._room.note(answer)
         await self._accept(turn, answer)
 
-    def _set_aside(self, refused: Refusal) -> None:
+    def _set_aside(self, refused: Refusal, sent: Sequence[LLMMessage]) -> None:
         context = self._model_context
-        set_aside(context.history, refused, start=context.sent_from)
+        set_aside(context.history, refused, start=context.sent_from, sent=sent)
 
     async def _absorb_messages(self, turn: TurnRecord, messages: Sequence[BaseChatMessage]) -> None:
         """Messages and memories into the context, each once."""

@@ -308,7 +308,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
             if await self._makes_room(turn, token, error):
                 return
             context = self._model_context
-            set_aside(context.history, error, start=context.sent_from)
+            set_aside(context.history, error, start=context.sent_from, sent=messages)
             raise
         if answer is None:
             raise RuntimeError(
@@ -407,7 +407,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
             if await self._makes_room(turn, token, error):
                 return
             context = self._model_context
-            set_aside(context.history, error, start=context.sent_from)
+            set_aside(context.history, error, start=context.sent_from, sent=messages)
             raise
         decision = read_decision(_text(answer, self.name))
         turn.produced.append(

@@ -13,6 +13,7 @@ from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
     LLMMessage,
+    SystemMessage,
     UserMessage,
 )
 
@@ -25,6 +26,8 @@ TOO_LONG = ContextOverflow.NOTE
 LONG_RESULT = "(The result was set aside: it is too long for the model.)"
 IMAGE = 4_000
 """Characters of text for which an image counts."""
+BLAMED = 1 / 4
+"""The part of a request from which on a message is what made it too long."""
 PEOPLE = "user"
 """The source of what people say."""
 
@@ -36,15 +39,17 @@ def set_aside(
     refused: Refusal,
     own: str = "",
     start: int = 0,
+    sent: Sequence[LLMMessage] = (),
 ) -> None:
     """Set aside what a request was refused for.
 
-    It was made of what is `kept`, from `start` on; `own` names who asked, where these are the
-    messages of a chat.
+    It was made of what is `kept`, from `start` on, and `sent` so; `own` names who asked, where
+    these are the messages of a chat. Nothing is set aside of what is too long as a whole.
     """
     messages = cast("list[Kept]", kept)
     if isinstance(refused, ContextOverflow):
-        _set_longest_aside(messages, own, start, refused)
+        least = BLAMED * sum(map(_size, sent))
+        _set_longest_aside(messages, own, start, refused, least)
     elif not (refused.about_files and _leave_images_out(messages)):
         _set_content_aside(messages, own)
 
@@ -85,11 +90,16 @@ def _set_content_aside(kept: list[Kept], own: str) -> None:
         _put(kept, blamed[0], NO_MESSAGE)
 
 
-def _set_longest_aside(kept: list[Kept], own: str, start: int, refused: ContextOverflow) -> None:
-    """Replace the longest new message or result, and note it."""
+def _set_longest_aside(
+    kept: list[Kept], own: str, start: int, refused: ContextOverflow, least: float
+) -> None:
+    """Replace the longest new message or result, and note it.
+
+    Shorter ones than `least` are not to blame.
+    """
     places = [place for place in _since_answer(kept, own) if place >= start]
     longest = max(places, key=lambda place: _length(kept[place]), default=None)
-    if longest is None or _length(kept[longest]) <= len(TOO_LONG):
+    if longest is None or _length(kept[longest]) <= len(TOO_LONG) or _size(kept[longest]) < least:
         return
     if isinstance(found := kept[longest], FunctionExecutionResultMessage):
         results = list(found.content)
@@ -119,6 +129,19 @@ def _length(message: Kept) -> int:
             return len(_words(message))
         case _:
             return 0
+
+
+def _size(message: Kept) -> int:
+    """Characters of it all."""
+    match message:
+        case FunctionExecutionResultMessage(content=results):
+            return sum(len(result.content) for result in results)
+        case AssistantMessage(content=list() as calls):
+            return sum(len(call.arguments) for call in calls)
+        case AssistantMessage(content=str(text)) | SystemMessage(content=text):
+            return len(text)
+        case _:
+            return _length(message)
 
 
 def _since_answer(kept: Sequence[Kept], own: str = "") -> list[int]:

@@ -254,7 +254,7 @@ class SocietyOfMindAgent(StreamingChatAgent, Component[SocietyOfMindAgentConfig]
         try:
             result = await run_in_path(self.name, answer)
         except REFUSALS as error:
-            set_aside(turn.said, error)
+            set_aside(turn.said, error, sent=request)
             raise
         if not isinstance(result.content, str):
             raise RuntimeError(

@@ -33,6 +33,8 @@ TOO_LONG = 1.5
 """Windows that a message has, by our estimate, for which no summary makes room."""
 PEOPLE = "user"
 """The source of what people say."""
+THREAD_CONTEXT = "thread_context"
+"""Key, in a team's state, of the `rest` of a context whose messages are the thread's."""
 
 _SUMMARY = (
     "(The {covered:,} messages before this one are no longer sent. A model has summarised them; "

@@ -53,8 +53,8 @@ class _Context(Part):
 class AutoKind(_Context):
     """The model sees what fits, and a summary of what was before.
 
-    The agent's own model writes the summary when the conversation gets too long for it. The thread
-    shows that, and keeps all messages.
+    The agent's or selector's own model writes the summary when the conversation gets too long for
+    it. The thread shows that, and keeps all messages.
     """
 
     kind: ClassVar = Kind(
@@ -74,7 +74,8 @@ class AutoKind(_Context):
     async def build(self, maker: Maker, **more: Any) -> Any:
         if "model_client" not in more:
             said = "found the model_context 'auto', expected one of another type"
-            raise ValueError(f"{said}: assistants and code executors with a model can summarise")
+            who = "assistants, selectors, and code executors with a model"
+            raise ValueError(f"{said}: {who} can summarise")
         return await super().build(maker, **more)
 
 

@@ -47,6 +47,7 @@ from teams.models._errors import ContentRefused, Refusal
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResultMessage,
+    LLMMessage,
     RequestUsage,
     SystemMessage,
     UserMessage,
@@ -223,11 +224,11 @@ class MultimodalWebSurfer(AssistantAgent):
         request["tools"] = [each for each in request["tools"] if each["name"] not in hidden]
         return request
 
-    def _set_aside(self, refused: Refusal) -> None:
+    def _set_aside(self, refused: Refusal, sent: Sequence[LLMMessage]) -> None:
         if isinstance(refused, ContentRefused) and refused.about_files and self._shows:
             self._browser.record.blind = True
         else:
-            super()._set_aside(refused)
+            super()._set_aside(refused, sent)
 
     async def _accept(self, turn: TurnRecord, answer: CreateResult) -> None:
         """Take the first call of an answer, with its element's name."""

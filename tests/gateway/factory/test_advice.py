@@ -93,7 +93,7 @@ async def test_the_operator_reads_in_a_thread_what_check_says(tmp_path, failure,
         (BadCredentials("No key."), "No key. Or set api_key_env in [models.m]."),
         (
             ContextOverflow("Long.", model="another"),
-            "Long. Or give the agent a model_context that is bounded.",
+            'Long. Or let it be summarised or cut: model_context = "auto", or a bounded one.',
         ),
         (ValueError("x" * 2 * LONGEST), f"ValueError: {'x' * (LONGEST - 12)}…"),
         (ValueError("token=sk-0123456789"), "ValueError: token=[secret]"),

@@ -841,6 +841,34 @@ async def test_assistants_and_code_executors_summarise_unless_told_otherwise(own
     assert contexts["c"].window == 500
 
 
+@pytest.mark.parametrize(
+    ("setting", "kind", "window"),
+    [
+        ("", "Auto", 10_000),
+        ('model_context = "auto"', "Auto", 10_000),
+        ('model_context = { type = "auto", token_limit = 500 }', "Auto", 500),
+        ('model_context = "unbounded"', "Unbounded", None),
+        ('model_context = { type = "buffered", buffer_size = 3 }', "Buffered", None),
+    ],
+)
+async def test_a_selector_summarises_unless_told_otherwise(own, setting, kind, window):
+    team = await built(
+        own,
+        f"""
+        [teams.t]
+        type = "selector"
+        max_turns = 1
+        {setting}
+        [teams.t.agents]
+        a = {{}}
+        b = {{}}
+        """,
+    )
+    context = vars(team)["_model_context"]
+    assert type(context).__name__.partition("Chat")[0] == kind
+    assert getattr(context, "window", None) == window
+
+
 async def test_a_model_context_may_begin_with_messages(own):
     team = await built(
         own,

@@ -10,9 +10,19 @@ from typing import Any
 import pytest
 
 from gateway.app.export import markdown
-from gateway.events import ContextSummarised, MessageFinished, SessionEvent, TurnFinished, Usage
+from gateway.events import (
+    READERS,
+    ContextSummarised,
+    MessageFinished,
+    SessionEvent,
+    SpeakerStarted,
+    TurnFinished,
+    Usage,
+)
 from gateway.gateway import Gateway
 from gateway.store.units import events as event_units
+from teams import SelectorGroupChat
+from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.model_context import AutoChatCompletionContext, UnboundedChatCompletionContext
 from tests.fakes.small_model import FACT, WINDOW, Model, texts
@@ -118,3 +128,50 @@ async def test_a_thread_of_an_unbounded_context_loads_whole_and_goes_on(tmp_path
     assert of(TurnFinished, events)[-1].outcome == "done"
     assert len(of(ContextSummarised, events)) == 1
     assert FACT in texts(model.asked[-1])
+
+
+class Choosing(Model):
+    """A small model that chooses its agents in turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chosen = 0
+
+    async def create(self, messages, **asked: Any):
+        answer = await super().create(messages, **asked)
+        if "Several participants" in str(messages[0].content):
+            self.chosen += 1
+            answer.content = ("ann", "bob")[self.chosen % 2]
+        return answer
+
+
+async def test_a_team_whose_model_chooses_goes_on_with_a_summary(tmp_path: Path) -> None:
+    model, wide = Choosing(), Model(100_000)
+
+    def chosen() -> Team:
+        agents = [AssistantAgent(name, wide) for name in ("ann", "bob", "cyd")]
+        context = AutoChatCompletionContext(model)
+        return SelectorGroupChat([*agents], model, model_context=context, max_turns=1)
+
+    teams = ScriptedTeams(chosen, participants=("ann", "bob", "cyd"))
+    async with opened(tmp_path, teams) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        events = await talk(gateway, thread, 15)
+    async with opened(tmp_path, teams) as gateway:
+        events += [
+            event
+            for number in range(15, 30)
+            for event in await turn(gateway, thread, f"Question {number}: {LONG}")
+        ]
+        kept = await stored(gateway, thread)
+    assert {each.outcome for each in of(TurnFinished, events)} == {"done"}
+    made = of(ContextSummarised, events)
+    assert len(made) > 2
+    reader = READERS[SelectorGroupChat.manager_name]
+    assert (
+        made[0].text == f"{made[0].covered} earlier messages are summarised in what {reader} reads."
+    )
+    assert of(ContextSummarised, kept) == made
+    assert {each.agent for each in of(SpeakerStarted, events)} == {"ann", "bob"}
+    assert FACT in texts(model.asked[-1])
+    assert max(map(model.count_tokens, model.asked)) < WINDOW

@@ -21,7 +21,7 @@ from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished, 
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.commands import ASIDE_REPLIES, DECIDED, HOW_ASIDE, NOT_ASIDE, WORKING
 from gateway.sessions.aside import LEFT_OUT
-from teams import RoundRobinGroupChat
+from teams import RoundRobinGroupChat, SelectorGroupChat
 from teams.agents import AssistantAgent
 from teams.agents import _set_aside as teams_words
 from teams.base import Team
@@ -65,6 +65,25 @@ async def test_the_thread_goes_on_with_the_next_message(tmp_path: Path) -> None:
         assert said(await turn(gateway, thread, "well?")) == ["fine"]
     assert (notice.text, notice.aside) == (TOO_LONG["message"], "message")
     assert model.texts() == ["hi", "hello", teams_words.TOO_LONG, "well?"]
+
+
+@pytest.mark.parametrize("chosen", [False, True], ids=["an agent", "a selector"])
+async def test_of_a_conversation_that_is_too_long_nothing_is_set_aside(
+    tmp_path: Path, chosen: bool
+) -> None:
+    model = NarrowModel(*["ann", "bob"] * 20 if chosen else ["hello"] * 20, most=SMALL // 10)
+
+    def make() -> Team:
+        agents = [AssistantAgent(name, ScriptedModel(*["hi"] * 40)) for name in ("ann", "bob")]
+        return SelectorGroupChat([*agents], model, allow_repeated_speaker=True, max_turns=1)
+
+    async with opened(tmp_path, make if chosen else asking(model)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        ends = [await turn(gateway, thread, f"Hi. {WORDS * 7}") for _ in range(14)]
+    for events in ends[-2:]:
+        (notice,) = of(Notice, events)
+        said = "The conversation is too long for the model. Start a new one with /new."
+        assert (notice.text, notice.aside) == (said, "")
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from teams import RoundRobinGroupChat
+from teams import RoundRobinGroupChat, SelectorGroupChat
 from teams.agents import AssistantAgent, SocietyOfMindAgent
 from teams.base import SavedMessages
 from teams.core import Image
@@ -130,3 +130,26 @@ async def test_no_summary_of_what_is_replaced_is_left(covered: bool):
     await fresh.load_snapshot([changed])
     assert (context.summary is None) == covered
     assert (b"CANARY in short" in changed) == (not covered)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_no_summary_that_a_selector_reads_is_left(replaced: bool):
+    def build() -> tuple[SelectorGroupChat, AutoChatCompletionContext]:
+        client = ScriptedModel("one", "two", "the CANARY in short")
+        context = AutoChatCompletionContext(client)
+        agents = [AssistantAgent(name, ScriptedModel("a", "b")) for name in ("one", "two", "three")]
+        team = SelectorGroupChat([*agents], client, model_context=context, max_turns=1)
+        return team, context
+
+    team, context = build()
+    await team.run(task=SAID["text"])
+    await team.run(task="then")
+    assert await context.make_room(most=True) is not None
+    note = NOTE.model_copy(update={"id": SAID["text"].id})
+    saved = SavedMessages([await team.save_snapshot()])
+    changed = saved.replace({note.id: note} if replaced else {})
+    fresh, context = build()
+    await fresh.load_snapshot([changed])
+    await fresh.run(task="more")
+    assert (context.summary is None) == replaced
+    assert (b"CANARY" in changed) == (not replaced)

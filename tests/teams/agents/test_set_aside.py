@@ -31,7 +31,9 @@ from teams.models import (
     ContextOverflow,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
+    LLMMessage,
     ModelError,
+    SystemMessage,
     UserMessage,
 )
 from teams.models.openai import OpenAIChatCompletionClient
@@ -292,7 +294,7 @@ async def test_the_longest_new_message_is_set_aside_as_too_long(
 ):
     openai_server.script(Reply(text="Hello."), LONG, Reply(text="ok"))
     ann = agent()
-    old, new = "An old message. " * 99, "A long message. " * 9
+    old, new = "An old message. " * 9, "A long message. " * 9
     await ann.run(task=old)
     with pytest.raises(ContextOverflow) as raised:
         await ann.run(task=[TextMessage(content=each, source="user") for each in (new, "short")])
@@ -326,11 +328,39 @@ def test_a_message_that_a_summary_stands_for_is_not_what_was_too_long():
         content=[FunctionCall(id="1", name="look", arguments="{}")], source="ann"
     )
     seen = FunctionExecutionResult(content="r" * 20_000, name="look", call_id="1")
-    history = [asked, call, FunctionExecutionResultMessage(content=[seen])]
+    history: list[LLMMessage] = [asked, call, FunctionExecutionResultMessage(content=[seen])]
     refused = ContextOverflow("too long")
     set_aside(history, refused, start=1)
     assert refused.set_aside == "result"
     assert history[0] is asked
+
+
+def result(*contents: str) -> FunctionExecutionResultMessage:
+    return FunctionExecutionResultMessage(
+        content=[
+            FunctionExecutionResult(content=each, name="look", call_id=str(number))
+            for number, each in enumerate(contents)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("newest", "before", "aside"),
+    [
+        (UserMessage(content="n" * 2_000, source="user"), 5_000, "message"),
+        (UserMessage(content="n" * 2_000, source="user"), 9_000, ""),
+        (UserMessage(content="n" * 2_000, source="another"), 9_000, ""),
+        (UserMessage(content=["n" * 99, PIXEL], source="user"), 9_000, "message"),
+        (result("n" * 2_000), 9_000, ""),
+        (result(*["n" * 2_000] * 3), 9_000, "result"),
+    ],
+)
+def test_a_message_is_to_blame_by_its_part_of_what_was_refused(newest, before: int, aside: str):
+    answered = AssistantMessage(content="a" * before, source="ann")
+    history, refused = [answered, newest], ContextOverflow("too long")
+    set_aside(history, refused, sent=[SystemMessage(content="Help."), *history])
+    assert refused.set_aside == aside
+    assert (history[1] is newest) == (not aside)
 
 
 async def test_what_would_not_get_shorter_stays(openai_server: FakeOpenAI, agent: Make):
