@@ -59,7 +59,7 @@ LOCAL = (
 )
 
 
-RETRY, CONTINUE, ASIDE, COMPACT = "/retry", "/continue", "/aside ", "/compact"
+RETRY, CONTINUE = "/retry", "/continue"
 """Commands that begin a turn. F5 sends the first after a failed turn, the second after an answer
 that was cut.
 """

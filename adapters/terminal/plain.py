@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from adapters.terminal.commands import ASIDE, COMPACT, CONTINUE, RETRY, Command, Commands
+from adapters.terminal.commands import Command, Commands
 from adapters.terminal.errors import describe_error
 from adapters.terminal.place import list_place, message_title, waits
 from adapters.terminal.text import format_age, indented, thread_title
@@ -235,18 +235,19 @@ class PlainChat:
     async def _send(
         self, conversation: Conversation, text: str, files: Sequence[SentFile] = ()
     ) -> Receipt:
-        model = conversation.model
-        retries = model.can_retry and (text == RETRY or text.startswith(ASIDE))
-        goes_on = text == CONTINUE and model.can_continue
-        compacts = text.partition(" ")[0] == COMPACT and model.activity == "idle"
-        begins = retries or goes_on or compacts
-        began, asked = model.turn.began_at, set(model.requests)
+        model, client, thread = conversation.model, conversation.client, conversation.thread
+        rests = False
+        if thread is not None and text.startswith(("/", "!")):
+            rests = (await client.thread(thread.id)).state in ("idle", "parked")
+        turn, asked = model.turn.key, set(model.requests)
         receipt = await conversation.send(text, files)
         self._sent, model = True, conversation.model
-        if begins and (await conversation.client.thread(receipt.thread)).state == "working":
-            await self._wait_until(
-                lambda: model.turn.began_at != began or model.activity == "working"
-            )
+        if thread and rests and receipt.outcome == "command" and receipt.thread == thread.id:
+            now = await client.thread(thread.id)  # a command may have begun a turn, or ended one
+            if now.state == "working":
+                await self._wait_until(lambda: model.turn.key != turn)
+            else:
+                await self._wait_until(lambda: model.last_seq >= now.last_seq)
         waits = receipt.outcome in ("queued", "merged") and not self._interactive
         if waits or receipt.outcome == "turn":
             key = f"human-{receipt.inbox}"  # whoever is asked may have to answer first

@@ -226,14 +226,15 @@ class _Run(PlainChat):
             if refusal := await conversation.answer(request.request, answer.kind, answer.text):
                 self._print_error(refusal)
             return True
+        turn = self._model.turn.key
         receipt = await self._send(conversation, text, () if self._sent else self._files)
         self._inbox = receipt.inbox
         if receipt.outcome not in ("command", "refused", "offered"):
             return True
-        if request is None:
+        if request is None and self._model.turn.key == turn:
             self.quit()
         if receipt.outcome == "command":
-            self._say([receipt.reply])
+            self._say([receipt.reply] if receipt.reply else [])
             return True
         self._print_error(receipt.reply)
         return False

@@ -35,8 +35,11 @@ from gateway.events import (
     WorkHandedOff,
 )
 from gateway.sessions.turn import SILENT
+from teams.models import BadAnswer, ContextOverflow, CreateResult
 from tests.fakes.scripted_client import ScriptedClient
-from tests.gateway.scripted import opened, solo
+from tests.fakes.scripted_model import ScriptedModel, says
+from tests.fakes.summarising import SUMMARY, summarising
+from tests.gateway.scripted import opened, solo, turn
 
 
 class Terminal(io.StringIO):
@@ -580,3 +583,96 @@ async def test_the_id_of_another_config_s_thread_is_a_mistake(config: str, named
     with pytest.raises(GatewayError, match=named):
         await run(client, Task(text="Hi", session="theirs"))
     assert client.sent == []
+
+
+# --- commands that begin a turn ---
+
+
+def cut(text: str) -> CreateResult:
+    return says(text).model_copy(update={"finish_reason": "length"})
+
+
+LONG = "word " * 9_000
+BEGINNING = {
+    "/retry": ("go", BadAnswer("No."), ("Yes.",)),
+    "/continue": ("go", cut("Once upon"), (" a time.",)),
+    "/compact names": ("go", "Nice.", (SUMMARY,)),
+    "/aside attach": (LONG, ContextOverflow("No."), ("Brief.", "Read.")),
+    "/aside summarise": (LONG, ContextOverflow("No."), ("Brief.", "Brief.", "Read.")),
+}
+SHOWN = {"/compact names": ""}
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "first", "then"),
+    [(command, *rest) for command, rest in BEGINNING.items()],
+    ids=BEGINNING,
+)
+async def test_a_run_waits_for_the_turn_that_a_command_begins(
+    tmp_path, command, message, first, then
+):
+    held = asyncio.Event()
+    model = ScriptedModel("Hello.", first, [held, then[0]], *then[1:])
+    out, err = io.StringIO(), io.StringIO()
+    async with opened(tmp_path, lambda: summarising(model)) as gateway:
+        thread = (await gateway.client.create_thread(title="tale")).id
+        await turn(gateway, thread, "Hi")
+        await turn(gateway, thread, message)
+
+        @asynccontextmanager
+        async def connect():
+            yield gateway.client
+
+        task = Task(text=command, session="tale")
+        async with asyncio.timeout(8), asyncio.TaskGroup() as group:
+            running = group.create_task(
+                run_task(task, connect, stdin=io.StringIO(), stdout=out, stderr=err)
+            )
+            await model.asked(3)
+            held.set()
+    assert running.result() == ExitCode.DONE
+    assert out.getvalue().strip() == SHOWN.get(command, then[-1].strip())
+
+
+@pytest.mark.parametrize("command", ["/status", "/retry", "/stop", "/aside drop", "/compact"])
+async def test_a_run_waits_for_no_turn_of_others(tmp_path, command):
+    model = ScriptedModel([asyncio.Event(), "Hello."])
+    out, err = io.StringIO(), io.StringIO()
+    async with opened(tmp_path, lambda: summarising(model)) as gateway:
+        thread = (await gateway.client.create_thread(title="tale")).id
+        await gateway.client.send(thread, "Hi")
+        await model.asked()
+
+        @asynccontextmanager
+        async def connect():
+            yield gateway.client
+
+        async with asyncio.timeout(8):
+            code = await run_task(
+                Task(text=command, session="tale"),
+                connect,
+                stdin=io.StringIO(),
+                stdout=out,
+                stderr=err,
+            )
+    assert (code, out.getvalue()) == (ExitCode.DONE, "")
+
+
+@pytest.mark.parametrize("command", ["/status", "/retry", "/stop", "/continue", "/aside drop"])
+async def test_a_command_that_begins_nothing_ends_the_run(tmp_path, command):
+    model = ScriptedModel("Hello.")
+    err = io.StringIO()
+    async with opened(tmp_path, lambda: summarising(model)) as gateway:
+        thread = (await gateway.client.create_thread(title="tale")).id
+        await turn(gateway, thread, "Hi")
+
+        @asynccontextmanager
+        async def connect():
+            yield gateway.client
+
+        async with asyncio.timeout(8):
+            code = await run_task(
+                Task(text=command, session="tale"), connect, stdin=io.StringIO(), stderr=err
+            )
+    assert code == ExitCode.DONE
+    assert err.getvalue().count("\n") >= 1
