@@ -34,6 +34,9 @@ OURS = "parley"
 INBOX = "inbox"
 """Key, in a message's metadata, of the numbers of people's messages that it is made of."""
 
+SIZES = "sizes"
+"""Key of what the task has of each, if they are several: `size_of` says it."""
+
 NAME = 40
 """Characters of a name that the team sees."""
 
@@ -86,6 +89,8 @@ def task_of(
     mark = new_mark() if any(message.quotes for message in messages) else ""
     said = [_message_text(message, mark, shared) for message in messages]
     text, metadata = "\n\n".join(each.text for each in said), _metadata(messages, key)
+    if len(said) > 1:
+        metadata[SIZES] = " ".join(size_of(each.quotes, each.text, each.images) for each in said)
     if handoff_to:
         content = [part for each in said for part in (*each.quotes, *each.images)]
         return [
@@ -110,6 +115,11 @@ class _MessageText:
     text: str
     quotes: Sequence[str]
     images: Sequence[Image]
+
+
+def size_of(quotes: Sequence[object], text: str, images: Sequence[object]) -> str:
+    """The number of foreign texts, of characters, and of images."""
+    return f"{len(quotes)}:{len(text)}:{len(images)}"
 
 
 def _message_text(message: QueuedMessage, mark: str, shared: bool) -> _MessageText:

@@ -13,6 +13,8 @@ from gateway.conversation import Author, Quote
 from gateway.registry import ToolRule
 from gateway.sessions.context_marks import Rules
 from gateway.store.turn_records import AsideChoice, ClaimedTurn, QueuedMessage
+from gateway.store.units.aside import PAGE as PAGE_OF
+from gateway.store.units.aside import READ_MORE, message_of
 from teams.base import ToolCall
 from teams.core import CancellationToken
 from teams.models import (
@@ -22,7 +24,10 @@ from teams.models import (
     SystemMessage,
     UserMessage,
 )
-from teams.tools import FunctionTool, StaticWorkbench, ToolResult, ToolSchema, ToolTraits
+from teams.tools import FunctionTool, StaticWorkbench, ToolSchema, ToolTraits
+
+Find = Callable[[str], Awaitable[str | None]]
+"""The text of a file, as models name it; None for none."""
 
 SHORT = 2_000
 """Characters of a text that the model is told as it is."""
@@ -53,19 +58,16 @@ ASKED = (
 )
 """The request for a summary, for models."""
 
-OWN = ToolTraits(read_only=True, idempotent=True, own_output=True)
-"""A page repeats what the thread has been told, with its marks."""
+OWN = ToolTraits(read_only=True, idempotent=True, own_output=True, in_state=True)
+"""A page repeats what the thread has been told, with its marks; no stored one is read again."""
 ALLOWED = ToolRule(action="allow", idempotent=True, read_only=True, output="trusted")
 
 
 class Reader(StaticWorkbench):
-    """The tool with which agents read on in what was attached.
+    """The tool with which agents read on in what was attached."""
 
-    `find` gives the text of a file, None for none.
-    """
-
-    def __init__(self, find: Callable[[str], Awaitable[str | None]]) -> None:
-        tool = FunctionTool(self._read, READ_MORE, name="read_more", traits=OWN)
+    def __init__(self, find: Find) -> None:
+        tool = FunctionTool(self._read, READS_ON, name=READ_MORE, traits=OWN)
         super().__init__([tool])
         self._find = find
         self._listed = self._schema(tool.name, tool)
@@ -98,10 +100,10 @@ class Reader(StaticWorkbench):
             page = without_imitations(page)
         else:
             page = quote_block(Quote(text=page, author=file, kind="file"), new_mark())
-        return f"{page}\n({more or 'That is its end.'})"
+        return PAGE_OF.format(file=file, text=f"{page}\n({more or 'That is its end.'})")
 
 
-READ_MORE = "Read a page of a file that is too long to be shown whole."
+READS_ON = "Read a page of a file that is too long to be shown whole."
 
 
 @dataclass(slots=True)
@@ -134,16 +136,19 @@ class Shortener:
             notes += more
         return replace(message, text="\n".join([text, *notes]), quotes=tuple(quotes))
 
-    async def result(self, work: ClaimedTurn) -> QueuedMessage:
-        """A message that stands for the turn's longest result."""
+    async def result(self, work: ClaimedTurn, find: Find) -> QueuedMessage:
+        """A message that stands for the turn's longest result.
+
+        Of a page, it has the number of the message that it is a page of.
+        """
         longest, tool, key = "", "", ""
         for call in work.calls:
-            text = ToolResult.model_validate_json(call.result).to_text() if call.result else ""
+            text = (await find(f"result-{call.key}.txt") or "") if call.result else ""
             if len(text) > len(longest):
                 longest, tool, key = text, call.tool, call.key
         shown, *notes = await self._shown(longest, f"result-{key}.txt", f"the result of {tool}")
         return QueuedMessage(
-            inbox=self.choice.inbox,
+            inbox=message_of(longest) or self.choice.inbox,
             author=work.asker,
             text="\n".join([RESULT, *notes]),
             quotes=(Quote(text=shown, author=tool, kind="result"),),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -321,7 +322,7 @@ def _marked(text: str, ending: Ending) -> str:
 def transcript(events: Iterable[SessionEvent], gone: Container[int] = ()) -> list[BaseChatMessage]:
     """The last messages of people and agents, for a team.
 
-    Of `gone` ones it gets no words.
+    Of `gone` ones it gets no words, also where an agent repeats one on lines of its own.
     """
     said: list[tuple[HumanText | None, str, str]] = []
     for event in events:
@@ -336,6 +337,9 @@ def transcript(events: Iterable[SessionEvent], gone: Container[int] = ()) -> lis
             case _:
                 pass
     shared = len({each.author_id or each.author for each, _, _ in said if each is not None}) > 1
+    deleted = {text for message, _, text in said if message is not None and message.inbox in gone}
+    words_of = {without_imitations(text) for text in deleted if text.strip()}
+    repeated = re.compile("|".join(rf"^{re.escape(each)}$" for each in words_of), re.MULTILINE)
     told: list[BaseChatMessage] = []
     length = 0
     for message, source, text in reversed(said):
@@ -343,6 +347,7 @@ def transcript(events: Iterable[SessionEvent], gone: Container[int] = ()) -> lis
         if length > LONGEST:
             break
         if message is None:
+            text = repeated.sub(DELETED, text) if words_of else text
             told.append(TextMessage(source=source, content=text))
             continue
         words = DELETED if message.inbox in gone else without_imitations(text)

@@ -364,7 +364,7 @@ class Turn:
         shorten = Shortener(choice, live.client_of(choice.agent), self._token)
         self._choosing = choice
         if is_result := choice.kind == "result" and not anew:
-            messages.append(await shorten.result(work))
+            messages.append(await shorten.result(work, self._log.kept_text))
         else:
             messages += await shorten.messages(work.messages)
         self._choosing = None

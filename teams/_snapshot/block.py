@@ -55,7 +55,8 @@ def message_of(row: Any) -> Mapping[str, Any]:
         return row
     cells = cast("list[Any]", row)
     metadata: Any = cells[_METADATA] if len(cells) > _METADATA else {}
-    return {"id": cells[_ID], "content": cells[_CONTENT], "metadata": metadata}
+    said = {"id": cells[_ID], "source": cells[_SOURCE], "content": cells[_CONTENT]}
+    return {**said, "metadata": metadata}
 
 
 def _cells(text: TextMessage) -> list[Any]:

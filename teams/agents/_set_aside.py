@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 from teams._base.image import Image
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import MultiModalMessage, TextMessage
-from teams.models._errors import ContextOverflow, Refusal
+from teams.models._errors import ContentRefused, ContextOverflow, Refusal
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
@@ -18,9 +18,9 @@ from teams.models._types import (
 )
 
 NO_FILES = "(The images of this message are left out: the model's provider did not take them.)"
-NO_MESSAGE = "(This message was set aside: the model's provider did not take it.)"
+NO_MESSAGE = ContentRefused.NOTE
 OFFERED = "(This is sent again, without files: the model's provider did not take it before.)"
-LEFT_OUT = "(This message is left out: the model's provider did not take it.)"
+LEFT_OUT = ContentRefused.AT_LAST
 NO_RESULT = "(The result is left out: the model's provider did not take it.)"
 TOO_LONG = ContextOverflow.NOTE
 LONG_RESULT = "(The result was set aside: it is too long for the model.)"

@@ -105,8 +105,12 @@ class ContextOverflow(BadRequest):
 class ContentRefused(BadRequest):
     """The provider does not take an image, or a message's form.
 
-    `about_files`: it speaks of an image or another file.
+    `about_files`: it speaks of an image or another file. `NOTE`, and `AT_LAST` after a vain try,
+    are what the model is told in a message's place.
     """
+
+    NOTE: ClassVar[str] = "(This message was set aside: the model's provider did not take it.)"
+    AT_LAST: ClassVar[str] = "(This message is left out: the model's provider did not take it.)"
 
     @property
     def about_files(self) -> bool:
@@ -116,6 +120,8 @@ class ContentRefused(BadRequest):
 Refusal: TypeAlias = ContextOverflow | ContentRefused
 """Errors for which an agent sets something aside."""
 REFUSALS = (ContextOverflow, ContentRefused)
+NOTES = frozenset((ContextOverflow.NOTE, ContentRefused.NOTE, ContentRefused.AT_LAST))
+"""Texts in the place of refused messages, without a word of them."""
 
 
 class ModelRefused(ModelError):

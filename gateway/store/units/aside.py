@@ -18,6 +18,13 @@ from gateway.store.units.rows import first, quotes_of, scalar
 LONG = 5_000
 """Events among which a notice is looked for."""
 
+READ_MORE = "read_more"
+"""Name of the tool that reads pages of files."""
+PAGE = "(A page of {file}:)\n{text}"
+"""A page, as models read it."""
+_PAGE = re.compile(r"\(A page of (.{1,220}):\)\n")
+_FILE = re.compile(r"message-([0-9]{1,15})(?:-([0-9]{1,5}))?\.txt", re.ASCII)
+
 _NOTICES = """
     SELECT body FROM events WHERE thread = :thread AND kind = 'notice'
      AND seq > (SELECT last_seq FROM threads WHERE id = :thread) - :long
@@ -41,7 +48,7 @@ _MESSAGE = """
     WHERE id = :inbox AND thread = :thread AND outcome IN ('turn', 'merged') AND reason <> 'gone'
 """
 _RESULT = """
-    SELECT result FROM tool_calls WHERE key = :key AND thread = :thread
+    SELECT tool, result FROM tool_calls WHERE key = :key AND thread = :thread
 """
 
 
@@ -89,16 +96,31 @@ def is_attached(connection: Connection, thread: str) -> bool:
 def kept_text(connection: Connection, thread: str, file: str) -> str | None:
     """The text of a thread's file, as models name it.
 
-    It is a message that the team was told, a foreign text that came with one, or a result.
+    It is a message that the team was told, a foreign text that came with one, or a result, but no
+    page of a deleted one.
     """
-    if found := re.fullmatch(r"message-([0-9]{1,15})(?:-([0-9]{1,5}))?\.txt", file, re.ASCII):
+    if found := _FILE.fullmatch(file):
         return _message_text(connection, thread, int(found[1]), int(found[2] or 0))
-    if found := re.fullmatch(r"result-(.{1,200})\.txt", file):
-        result = scalar(connection, _RESULT, {"key": found[1], "thread": thread})
-        parts = json.loads(result)["result"] if result else ()
-        texts = [part["content"] for part in parts if part["type"] == "TextResultContent"]
-        return "\n".join(texts) if result else None
-    return None
+    found = re.fullmatch(r"result-(.{1,200})\.txt", file)
+    row = found and first(connection, _RESULT, {"key": found[1], "thread": thread})
+    if not row or not row["result"]:
+        return None
+    parts = json.loads(row["result"])["result"]
+    text = "\n".join(each["content"] for each in parts if each["type"] == "TextResultContent")
+    of = file_of(text) if row["tool"] == READ_MORE else ""
+    return None if of and kept_text(connection, thread, of) is None else text
+
+
+def file_of(page: str) -> str:
+    """The file that a page is of; "" for any other text."""
+    found = _PAGE.match(page)
+    return found[1] if found else ""
+
+
+def message_of(page: str) -> int:
+    """The number of the message whose page it is, or 0."""
+    found = _FILE.fullmatch(file_of(page))
+    return int(found[1]) if found else 0
 
 
 def _message_text(connection: Connection, thread: str, inbox: int, place: int) -> str | None:

@@ -5,17 +5,14 @@ The team's saved state holds their words until a turn takes them out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-
 from gateway.conversation import InboundMessage
 from gateway.errors import LeaseLost
 from gateway.store.connection import Connection
 from gateway.store.operations import reads, writes
 from gateway.store.records import Checkpoint
-from gateway.store.turn_records import GoneMessage, Lease, QueuedMessage
+from gateway.store.turn_records import GoneMessage, Lease
 from gateway.store.units.adapters import OWN, mark
-from gateway.store.units.claims import queued
-from gateway.store.units.rows import GONE_MARK, MESSAGE_COLUMNS, MessageRow, first, listed
+from gateway.store.units.rows import GONE_MARK, first
 from gateway.store.units.turns import add_checkpoint
 from gateway.store.value_rows import rows_as
 
@@ -51,17 +48,6 @@ def gone_messages(connection: Connection, thread: str) -> list[GoneMessage]:
         {"thread": thread},
     )
     return [*map(rows_as(GoneMessage), rows)]
-
-
-@reads
-def messages(
-    connection: Connection, thread: str, numbers: Collection[int]
-) -> Mapping[int, QueuedMessage]:
-    """Messages that a team has heard, by number; nothing of deleted ones."""
-    names, given = listed("inbox", numbers)
-    query = f"SELECT {MESSAGE_COLUMNS} FROM inbox i WHERE i.id IN {names} AND i.thread = :thread"
-    rows = map(MessageRow._make, connection.fetch(query, {**given, "thread": thread}))
-    return {row.id: queued(connection, row) for row in rows}
 
 
 @writes

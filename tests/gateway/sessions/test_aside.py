@@ -78,7 +78,7 @@ async def page(**arguments: object) -> str:
 async def test_a_page_says_where_to_go_on():
     first, last = await page(file="message-1.txt"), await page(file="message-1.txt", start=PAGE)
     assert first.endswith(f"(7,000 characters follow: go on with start={PAGE}.)")
-    assert first.startswith("word word")
+    assert first.startswith("(A page of message-1.txt:)\nword word")
     assert last.endswith("\n(That is its end.)")
     assert len(first) + len(last) < 15_200
     assert await page(file="message-1.txt", start=-5) == first
@@ -86,7 +86,7 @@ async def test_a_page_says_where_to_go_on():
 
 async def test_a_foreign_text_is_marked_as_one():
     text = await page(file="message-1-1.txt")
-    assert text.startswith("<<<foreign ")
+    assert text.startswith("(A page of message-1-1.txt:)\n<<<foreign ")
     assert "(removed) Obey!" in text
     assert await page(file="message-2.txt") == "There is no file 'message-2.txt' here."
 

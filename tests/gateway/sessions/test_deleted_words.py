@@ -1,21 +1,28 @@
 """Messages that are deleted after the team has heard them."""
 
 import json
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from gateway.app.load import load_config
-from gateway.content.task import DELETED
+from gateway.content.task import DELETED, INBOX, SIZES
 from gateway.conversation import Attachment, Quote
 from gateway.events import Notice
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
+from gateway.sessions.deleted_words import without_deleted
 from gateway.sessions.live_team import FORGETS
+from gateway.store.records import Checkpoint, Thread
+from gateway.store.turn_records import GoneMessage
 from gateway.store.units import events as event_units
 from gateway.store.units import gone as gone_units
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.conditions import HandoffTermination
+from teams.core import Image
+from teams.messages import TextMessage
 from tests.fakes.new_store import new_store
 from tests.gateway.content.test_task import png
 from tests.gateway.journeys.test_conversable import MODEL, PARTS, TWO
@@ -24,6 +31,7 @@ from tests.gateway.journeys.test_edits import (
     BOB,
     BOSS,
     FILE,
+    KEY,
     NOBODY,
     Everybody,
     Platform,
@@ -102,6 +110,113 @@ async def test_of_several_messages_in_one_task_the_others_stay(tmp_path):
 
 
 PICTURE = Attachment(name="a.png", media_type="image/png", data=png())
+GOES = {
+    "text": {"text": "a of CANARY"},
+    "file": {"text": "CANARY", "attachments": (replace(FILE, data=b"CANARY in a file"),)},
+    "image": {"text": "CANARY", "attachments": (PICTURE, PICTURE)},
+    "quote": {"text": "CANARY", "quotes": (Quote(text="CANARY", author="Eve"),)},
+    "all": {"text": "", "attachments": (PICTURE,), "quotes": (Quote(text="CANARY"),)},
+}
+STAYS = {
+    "text": {"text": "b"},
+    "more": {
+        "text": "b",
+        "attachments": (FILE, PICTURE),
+        "quotes": (Quote(text="Bo says so", author="Bo"),),
+    },
+}
+
+
+@pytest.mark.parametrize("stays", STAYS.values(), ids=STAYS)
+@pytest.mark.parametrize("goes", GOES.values(), ids=GOES)
+@pytest.mark.parametrize("first", [False, True], ids=["goes last", "goes first"])
+@pytest.mark.parametrize("handoff", [False, True], ids=["a task", "an answer to a handoff"])
+async def test_what_came_with_the_others_in_its_task_stays(tmp_path, goes, stays, first, handoff):
+    said = [("8", goes), ("9", stays)]
+    client = model(*[calls("transfer_to_user") if handoff else "one" for _ in range(3)])
+    limits = Limits(collect=0.2)
+    async with Desk(tmp_path, client=client, mode="collect", limits=limits) as desk:
+        if handoff:
+            desk.teams.make = lambda: Swarm(
+                [AssistantAgent("solo", client, handoffs=["user"])],
+                termination_condition=HandoffTermination("user"),
+            )
+        thread = (await desk.turn("1", "hello")).thread
+        for number, what in said if first else said[::-1]:
+            await desk.say(number, **what)
+        desk.turns += 1
+        await desk.events(thread, desk.turns)
+        heard = parts_of(client)
+        await desk.delete("8")
+        await desk.turn("10", "well?")
+        assert b"CANARY" not in await desk.saved(thread)
+    left = parts_of(client)
+    more = [each for each in ("Bo says so", "one", "IMAGE") if each != "one" or not handoff]
+    assert "CANARY" not in left
+    assert DELETED in left
+    assert "b" in left.splitlines()
+    assert len(stays) == 1 or all(each in left for each in more)
+    assert left.count("IMAGE") == len(stays.get("attachments", ())[1:])
+    assert heard.count("IMAGE") == left.count("IMAGE") + str(goes).count("image/png")
+
+
+def parts_of(client) -> str:
+    """All that the model was sent last, in lines."""
+    contents = [each.content for each in client.create_calls[-1]["messages"]]
+    parts = [part for each in contents for part in (each if isinstance(each, list) else [each])]
+    return "\n".join("IMAGE" if isinstance(part, Image) else str(part) for part in parts)
+
+
+THREAD = Thread(id="t", title="", team="demo", state="idle", updated_at=0.0, key=KEY)
+
+
+@dataclass
+class Gone:
+    """A store of one thread, whose messages with these numbers are deleted."""
+
+    numbers: tuple[int, ...]
+
+    async def run(self, unit: Any, *arguments: Any) -> Any:
+        assert unit is gone_units.gone_messages
+        return [GoneMessage(inbox=each, message_id="", saved=True) for each in self.numbers]
+
+
+def agents() -> RoundRobinGroupChat:
+    return RoundRobinGroupChat([AssistantAgent("solo", model("one"))], max_turns=1)
+
+
+async def rewritten(team: RoundRobinGroupChat, *numbers: int) -> bytes:
+    """The team's state without these messages."""
+    store: Any = Gone(numbers)
+    state = Checkpoint(kind="snapshot", data=await team.save_snapshot())
+    return (await without_deleted(store, THREAD, [state])).data
+
+
+SIZES_OF = {
+    "two texts": ("0:1:0 0:1:0", "(This message was deleted.)\n\nb"),
+    "another length": ("0:1:0 0:2:0", DELETED),
+    "more texts": ("0:1:0 0:1:0 0:0:0", DELETED),
+    "fewer texts": ("0:4:0", DELETED),
+    "parts that are not there": ("1:1:0 0:1:0", DELETED),
+}
+
+
+@pytest.mark.parametrize(("sizes", "left"), SIZES_OF.values(), ids=SIZES_OF)
+async def test_another_text_in_a_tasks_place_goes_as_a_whole(sizes: str, left: str):
+    team, again = agents(), agents()
+    metadata = {INBOX: "1 2", SIZES: sizes}
+    await team.run(task=TextMessage(source="user", content="a\n\nb", metadata=metadata))
+    await again.load_snapshot([await rewritten(team, 1)])
+    assert json.dumps(await again.save_state()).count(json.dumps(left)[1:-1]) == 2
+    assert b"\\n\\nb" not in await rewritten(again, 1, 2)
+
+
+async def test_a_task_that_does_not_tell_whose_words_it_has_can_t_lose_some():
+    team = agents()
+    await team.run(task=TextMessage(source="user", content="a\n\nb", metadata={INBOX: "1 2"}))
+    with pytest.raises(ValueError, match="which words are whose"):
+        await rewritten(team, 2)
+    assert b"\\n\\nb" not in await rewritten(team, 2, 1)
 
 
 @pytest.mark.parametrize("files", [(FILE,), (PICTURE,), ()], ids=["text", "image", "none"])

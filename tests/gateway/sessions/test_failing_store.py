@@ -279,7 +279,6 @@ SCENES: Mapping[str, Scene] = {
     "succeed": Scene(talking, another_definition),
     "events": Scene(talking, other_participants),
     "gone_messages": Scene(talking, a_deletion),
-    "messages": Scene(talking, a_deletion),
     "take_out": Scene(talking, a_deletion),
     "join": Scene(calling, steered),
     "known_tool": Scene(shopping, a_new_server),

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import pytest
+
+from gateway.content.task import DELETED
 from gateway.events import (
     HumanText,
     InputRequested,
@@ -134,6 +137,18 @@ def test_a_new_team_is_told_the_last_of_a_long_thread_and_who_said_what():
         "[Anna \u00b7 ANNA]\nhi",
         "[Ben \u00b7 1BEN]\nho",
     ]
+
+
+@pytest.mark.parametrize("deleted", ["2", "yes.", "a (b", "one\ntwo", "[x](y) \\1", ""])
+def test_a_new_team_is_not_told_what_agents_repeat_of_a_deleted_message(deleted: str):
+    started = TurnStarted(
+        thread="t", messages=(HumanText(inbox=1, author="Ann", text=deleted, author_id="x:a"),)
+    )
+    text = f"The task:\n\n{deleted}\n\n12 yes. and a (b) so on"
+    answer = MessageFinished(thread="t", agent="a", message="1", text=text)
+    _, told = transcript([started, answer], {1})
+    kept = text.replace(f"\n{deleted}\n", f"\n{DELETED}\n") if deleted else text
+    assert told.to_text() == kept
 
 
 async def test_a_new_swarm_that_hands_off_as_the_earlier_one_did_gets_the_answer_back(tmp_path):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from teams import RoundRobinGroupChat, SelectorGroupChat
+from teams import MagenticOneGroupChat, RoundRobinGroupChat, SelectorGroupChat
 from teams.agents import AssistantAgent, SocietyOfMindAgent
 from teams.base import SavedMessages
 from teams.core import Image
@@ -17,7 +17,9 @@ from teams.messages import (
 )
 from teams.model_context import AutoChatCompletionContext
 from teams.models import UserMessage
-from tests.fakes.scripted_model import ScriptedModel
+from teams.models._errors import NOTES
+from tests.fakes.scripted_model import ScriptedModel, calls
+from tests.teams._group_chats.test_magentic_one import Orchestrator, helper, ledger
 
 MARK = {"inbox": "7"}
 NOTE = TextMessage(source="user", content="NOTE", metadata=MARK)
@@ -99,6 +101,95 @@ async def test_what_a_model_is_told_instead_is_found_after_it_was_loaded():
     note = NOTE.model_copy(update={"id": SAID["image"].id})
     changed = SavedMessages([await fresh.save_snapshot()]).replace({note.id: note})
     assert b"CANARY" not in changed
+
+
+@pytest.mark.parametrize("note", sorted(NOTES))
+@pytest.mark.parametrize("said", SAID.values(), ids=SAID)
+async def test_a_note_in_its_place_stays(note: str, said: Any):
+    """Nothing that was set aside comes back with what replaces it."""
+    team = plain()
+    await team.run(task=said)
+    one = team._participants[0]
+    assert isinstance(one, AssistantAgent)
+    place = next(n for n, each in enumerate(one.model_context.history) if origin_of(each))
+    put = UserMessage(content=note, source="user")
+    put.stem_from(said.id)
+    one.model_context.history[place] = put
+    other = UserMessage(content=note, source="user")  # of another message
+    await one.model_context.add_message(other)
+    team.leave_out(said.id, note)
+    note_of = NOTE.model_copy(update={"id": said.id})
+    changed = SavedMessages([await team.save_snapshot()]).replace({said.id: note_of})
+    fresh = plain()
+    await fresh.load_snapshot([changed])
+    again = fresh._participants[0]
+    assert isinstance(again, AssistantAgent)
+    told = [each.content for each in await again.model_context.get_messages()]
+    assert told.count(note) == 2
+    assert b"CANARY" not in changed.replace(b"CANARY of Eve", b"")
+
+
+def origin_of(message: Any) -> str:
+    return message.origin() if isinstance(message, UserMessage) else ""
+
+
+@pytest.mark.parametrize("said", [SAID["text"], SAID["image"]], ids=["text", "image"])
+async def test_a_note_behind_its_words_stays_behind_others(said: Any):
+    team = plain()
+    await team.run(task=said)
+    one = team._participants[0]
+    assert isinstance(one, AssistantAgent)
+    put = UserMessage(content="CANARY\n(without images)", source="user")
+    put.stem_from(said.id)
+    one.model_context.history[0] = put
+    note = NOTE.model_copy(update={"id": said.id})
+    changed = SavedMessages([await team.save_snapshot()]).replace({said.id: note})
+    fresh = plain()
+    await fresh.load_snapshot([changed])
+    again = fresh._participants[0]
+    assert isinstance(again, AssistantAgent)
+    assert again.model_context.history[0].content == "NOTE\n(without images)"
+    assert b"CANARY" not in changed
+
+
+def reading() -> RoundRobinGroupChat:
+    """The first says what its tool brought; the second has it told."""
+
+    def look(what: str) -> str:
+        """Look."""
+        return f"{what} of CANARY"
+
+    both = calls(("look", {"what": "a"}), ("look", {"what": "b"}))
+    one = AssistantAgent("one", ScriptedModel(both, "x"), tools=[look])
+    return RoundRobinGroupChat([one, AssistantAgent("two", ScriptedModel("b", "c"))], max_turns=2)
+
+
+@pytest.mark.parametrize("tool", ["look", "other"])
+async def test_results_of_a_tool_are_replaced_wherever_they_are_known(tool: str):
+    team = reading()
+    await team.run(task="go")
+    saved = SavedMessages([await team.save_snapshot()])
+    found = saved.results_of(tool)
+    assert found == ({"a of CANARY", "b of CANARY"} if tool == "look" else set())
+    changed = saved.replace({}, {"a of CANARY": "RESULT"})
+    fresh = reading()
+    await fresh.load_snapshot([changed])
+    state = json.dumps(await fresh.save_state())
+    assert "a of CANARY" not in f"{state}{changed!r}"
+    assert "RESULT\\nb of CANARY" in state
+    await fresh.run(task="more")
+
+
+async def test_an_orchestrator_tells_a_task_in_other_words():
+    lead = Orchestrator(ledger(), ledger(done=True))
+    team = MagenticOneGroupChat([helper("found")], lead)
+    note = NOTE.model_copy(update={"id": SAID["text"].id})
+    SavedMessages([await team.save_snapshot()]).replace({note.id: note})
+    await team.run(task=SAID["text"])
+    parts = [await team.save_snapshot()]
+    with pytest.raises(ValueError, match="orchestrator"):
+        SavedMessages(parts).replace({note.id: note})
+    SavedMessages(parts).replace({}, {"a result": "another"})
 
 
 @pytest.mark.parametrize("parts", [[], [b""], [b"{}\n{}"], [b"no state"]])

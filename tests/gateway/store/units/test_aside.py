@@ -6,12 +6,12 @@ import pytest
 
 from gateway.conversation import Attachment, Quote
 from gateway.events import Notice
-from gateway.store.decisions import AsideDrop, TurnRetry
+from gateway.store.decisions import AsideDrop, MessageWithdrawal, TurnRetry
 from gateway.store.records import CallRow, Checkpoint
 from gateway.store.turn_records import AsideChoice, TurnEnd, TurnUpdate
 from gateway.store.units import aside
 from tests.fakes.new_store import new_store
-from tests.gateway.store.talk import begin, begun, place, take
+from tests.gateway.store.talk import KEY, begin, begun, place, take
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -63,6 +63,48 @@ async def test_a_file_is_a_message_a_foreign_text_with_it_or_a_result(tmp_path):
         elsewhere = await store.run(aside.kept_text, "o", "result-batch:0.txt")
     assert found == names
     assert elsewhere is None
+
+
+@pytest.mark.parametrize("behind", [0, 1], ids=["a page", "a page of a page"])
+async def test_no_result_gives_a_page_of_a_deleted_message(tmp_path, behind):
+    def result(text: str) -> str:
+        return json.dumps({"result": [{"type": "TextResultContent", "content": text}]})
+
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store, "CANARY", number="1")
+        await begun(store, "stays", number="2", thread="o", key=place("2"))
+        (message,) = work.messages
+        pages = {
+            "a": ("read_more", f"message-{message.inbox}.txt"),
+            "b": ("read_more", "result-a.txt"),
+            "of another": ("read_more", "result-look.txt"),
+            "imitated": ("own", f"message-{message.inbox}.txt"),
+        }
+        rows = [("look", "own", "found")]
+        for key, (tool, of) in pages.items():
+            rows.append((key, tool, aside.PAGE.format(file=of, text="...")))
+        calls = tuple(
+            CallRow(
+                key=key,
+                agent=("solo",),
+                tool=tool,
+                arguments_hash="h",
+                status="settled",
+                result=result(text),
+            )
+            for key, tool, text in rows
+        )
+        end = TurnEnd(status="done", reason="")
+        await store.record(work.lease, TurnUpdate(calls=calls, end=end))
+        file = f"result-{'ab'[behind]}.txt"
+        assert (await store.run(aside.kept_text, "t", file) or "").endswith("...")
+        keys = (KEY.dedupe("delete", "1"),)
+        gone = MessageWithdrawal(anybody=False)
+        await take(store, "", gone, kind="edit", dedupe=keys, message_id="1", event="delete")
+        assert await store.run(aside.kept_text, "t", file) is None
+        for kept in ("look", "of another", "imitated"):
+            assert await store.run(aside.kept_text, "t", f"result-{kept}.txt")
 
 
 async def test_a_choice_holds_until_the_team_is_told(tmp_path):
