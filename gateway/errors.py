@@ -329,6 +329,7 @@ def _model_failures() -> dict[type[BaseException], _Explanation]:
         BadRequest,
         ContentRefused,
         ContextOverflow,
+        CutAnswer,
         ModelDisconnected,
         ModelRefused,
         ModelTimeout,
@@ -416,6 +417,13 @@ def _model_failures() -> dict[type[BaseException], _Explanation]:
             "the model's provider failed",
             "The model's provider has a problem. Try again later.",
             retry=True,
+        ),
+        CutAnswer: _Explanation(  # before the kind that it is one of
+            "limit reached",
+            "the model reached its token limit before it said anything",
+            "The model reached its token limit before it said anything. Try again or ask for less.",
+            retry=True,
+            remedy="To allow longer answers, raise `max_tokens` in the `options`{of}.",
         ),
         BadAnswer: _Explanation(
             "model busy",

@@ -20,6 +20,7 @@ from teams.models import (
     BadRequest,
     ContentRefused,
     ContextOverflow,
+    CutAnswer,
     ModelDisconnected,
     ModelError,
     ModelTimeout,
@@ -77,6 +78,8 @@ def _setting_in(table: str, error: ModelError, model: ModelKind) -> str:
             said = _place("model", table, model.variables("model"))
         case ModelTimeout():
             said = f"The setting is timeout in {table}."
+        case CutAnswer():
+            said = f"The settings are options in {table}."
         case ModelUnreachable() | BadAnswer() if not isinstance(error, ModelDisconnected):
             variables = () if model.base_url else model.resolved().variables("base_url")
             said = _place("base_url", table, variables)

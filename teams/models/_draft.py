@@ -9,7 +9,7 @@ from typing import cast
 from teams._base.tool_call import FunctionCall
 from teams._base.whole_text import whole_text
 from teams.models._edge import arguments_text, reported_usage
-from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
+from teams.models._errors import BadAnswer, CutAnswer, ModelDisconnected, ModelRefused
 from teams.models._thought import ThoughtParser
 from teams.models._types import (
     ChatCompletionTokenLogprob,
@@ -183,8 +183,9 @@ class Draft:
     def result(self, prompt: Collection[str], completion: str) -> CreateResult:
         """The whole answer; the arguments name the fields of its usage.
 
-        Raises ModelDisconnected for an answer without an end, BadAnswer for one that never began or
-        was cut before it said anything, and ModelRefused for one that was withheld.
+        Raises ModelDisconnected for an answer without an end, BadAnswer for one that never began,
+        CutAnswer for one that was cut before it said anything, and ModelRefused for one that was
+        withheld.
         """
         self.end()
         text = "".join(self._text)
@@ -237,4 +238,4 @@ class Draft:
         if self.refusal and self.structured and not said:
             raise ModelRefused(f"The model refused to answer: {self.refusal}")
         if finish == "length" and not said:
-            raise BadAnswer(CUT)
+            raise CutAnswer(CUT)

@@ -17,6 +17,7 @@ from teams.models._errors import (
     BadRequest,
     ContentRefused,
     ContextOverflow,
+    CutAnswer,
     ModelDisconnected,
     ModelError,
     ModelRefused,
@@ -73,6 +74,7 @@ _ADVICE: Mapping[type[ModelError], str] = {
     ModelDisconnected: "Try again.",
     ModelUnavailable: "Try again {later}.",
     BadAnswer: "Try again; if it stays so, check the address (base_url).",
+    CutAnswer: "Allow longer answers with `max_tokens`.",
 }
 
 

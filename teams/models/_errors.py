@@ -14,6 +14,7 @@
     │   └── ModelDisconnected   the connection broke in the midst of an answer
     ├── ModelUnavailable    the provider failed on its side (5xx): try again
     └── BadAnswer           the provider's answer can't be understood
+        └── CutAnswer           it reached the token limit before it said anything: allow more
 
 Clients of all providers raise these `from` the SDK's own errors.
 """
@@ -158,3 +159,7 @@ class BadAnswer(ModelError):
     """The provider's answer is empty or not what its API promises."""
 
     transient = True
+
+
+class CutAnswer(BadAnswer):
+    """The answer reached its token limit before it said anything."""

@@ -11,7 +11,7 @@ from typing_extensions import override
 from teams._base.bounded.clients import http_client
 from teams._components.component import Component
 from teams.models._endpoint import ModelEndpoint
-from teams.models._errors import BadAnswer, ModelError, ModelUnreachable, UnknownModel
+from teams.models._errors import BadAnswer, CutAnswer, ModelError, ModelUnreachable, UnknownModel
 from teams.models._exchange import Deadline
 from teams.models._settings import (
     answer_bounds,
@@ -37,6 +37,7 @@ _ADVICE: Mapping[type[ModelError], str] = {
     UnknownModel: "Get it with `ollama pull {model}`, or check the model's name.",
     ModelUnreachable: "Start Ollama (`ollama serve`), or check its address (host, OLLAMA_HOST).",
     BadAnswer: "Try again; if it stays so, check the address (host, OLLAMA_HOST).",
+    CutAnswer: "Allow longer answers with `num_predict`.",
 }
 
 

@@ -17,6 +17,7 @@ from teams.models import (
     BadRequest,
     ContextOverflow,
     CreateResult,
+    CutAnswer,
     ModelDisconnected,
     ModelError,
     ModelRefused,
@@ -90,7 +91,7 @@ async def failure(
         (Fail(status=500), ModelUnavailable, "Try again"),
         (Fail(status=503, body="<html>gateway</html>"), ModelUnavailable, "status 503"),
         (Reply(finish_reason="content_filter"), ModelRefused, "withheld"),
-        (Reply(finish_reason="length"), BadAnswer, "token limit"),
+        (Reply(finish_reason="length"), CutAnswer, "max_tokens"),
     ],
     ids=lambda value: str(getattr(value, "code", None) or getattr(value, "status", "")),
 )
