@@ -142,6 +142,10 @@ texts: .venv/dev ## Print all notices, cards and CLI texts as one Markdown page
 coverage: .venv/dev ## Run the tests and report branch coverage
 	$(BIN)/pytest -n 2 -m "not soak" --cov --cov-report=term-missing:skip-covered $(ARGS)
 
+.PHONY: release
+release: .venv-release/release ## Build a release, try it as a user would, and say what is left to do
+	@.venv-release/bin/python .ci/release.py $(ARGS)
+
 .PHONY: soak
 soak: .venv/dev ## Run the long soak tests
 	$(BIN)/pytest -m soak -o run_timeout=14400 $(ARGS) || test $$? -eq 5 # 5: there are none
@@ -156,15 +160,15 @@ bench-quick: .venv/runtime ## Run the benchmarks briefly (a minute) and print wh
 
 .PHONY: clean
 clean: ## Remove the environments, caches and reports
-	rm -rf .venv .venv-lock .venv-extras .venv-models benchmarks/.ag2-venv benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lock .venv-release .venv-extras .venv-models benchmarks/.ag2-venv benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html $(CLIENTS)/node_modules $(BROWSER)/node_modules
 
 # --- environments ----------------------------------------------------------------------------
 # install.py compares the lock file and pyproject.toml with what was installed last, by content,
 # so these targets run every time and cost one start of Python when there is nothing to do.
 
-.PHONY: .venv/runtime .venv/dev .venv-lock/lock
-.venv/runtime .venv/dev .venv-lock/lock:
+.PHONY: .venv/runtime .venv/dev .venv-lock/lock .venv-release/release
+.venv/runtime .venv/dev .venv-lock/lock .venv-release/release:
 	@$(call installed,$(@D),$(@F))
 
 # A folder of an environment, and the lock file in it.
@@ -196,6 +200,7 @@ lock: .venv-lock/lock ## Rewrite requirements/*.txt, keeping versions that still
 	$(COMPILE) --group build -c requirements/dev.txt pyproject.toml -o requirements/runtime.txt
 	$(COMPILE) --extra otel --extra postgres --group build -c requirements/dev.txt pyproject.toml -o requirements/container.txt
 	$(COMPILE) --group lock -o requirements/lock.txt
+	$(COMPILE) --group release -o requirements/release.txt
 	$(COMPILE) --extra graphrag $(APART) -o requirements/extras/graphrag.txt
 	$(COMPILE) --group kubernetes --group build --group test -o requirements/extras/kubernetes.txt
 	$(COMPILE) --extra mcp --group mcp-1 $(APART) -o requirements/extras/mcp-1.txt

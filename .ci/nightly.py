@@ -74,7 +74,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "autogen": lambda: make("autogen"),
     "extras": lambda: make("extras"),
     "redteam": lambda: make("redteam", "ARGS=--long"),
-    "install": lambda: outcome(["bash", ".ci/install"]),
+    "release": lambda: make("release", "ARGS=--rehearse"),
     "python3.12": lambda: other_python("3.12"),
     "python3.13": lambda: other_python("3.13"),
 }

@@ -4,8 +4,9 @@ Nothing happens if it is installed already.
 
     python requirements/install.py [--check] VENV SET
 
-SET is runtime, dev (a superset of runtime), lock (the tool that writes the lock files) or
-extras/NAME. All but lock also install this project in editable mode. `--check` changes nothing and
+SET is runtime, dev (a superset of runtime), lock (the tool that writes the lock files), release
+(those that build one) or extras/NAME. All but lock and release also install this project in
+editable mode. `--check` changes nothing and
 exits 1 if there is something to do. Used by the Makefile; needs nothing but the standard library.
 """
 
@@ -28,6 +29,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # What an environment stands for once this set is in it, besides the set itself.
 INCLUDES = {"dev": ("runtime",)}
+
+TOOLS = {"lock", "release"}
+"""Sets that are installed without this project."""
 
 # Of the user's pip settings we keep how packages are reached, not what pip does with them
 # (PIP_USER, PIP_TARGET, PIP_NO_DEPS and their like would break the environment).
@@ -65,7 +69,7 @@ def fingerprint(name: str) -> str:
     """
     digest = hashlib.sha256(str(ROOT).encode())
     digest.update((ROOT / "requirements" / f"{name}.txt").read_bytes())
-    if name != "lock":
+    if name not in TOOLS:
         digest.update((ROOT / "pyproject.toml").read_bytes())
     return f"{name} {digest.hexdigest()}"
 
@@ -95,7 +99,7 @@ def install(venv: Path, name: str) -> None:
     try:
         say(f"Installing {count_packages(lock)} locked packages ({name})")
         pip_install(python, "--require-hashes", "--requirement", lock)
-        if name != "lock":
+        if name not in TOOLS:
             say("Installing parley")
             pip_install(python, "--no-deps", "--no-build-isolation", "--editable", ROOT)
     except (subprocess.CalledProcessError, NoNetwork):

@@ -14,7 +14,7 @@ from tests.test_house import git, write
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = [
-    *("seeds", "browser", "clients", "autogen", "extras", "redteam", "install"),
+    *("seeds", "browser", "clients", "autogen", "extras", "redteam", "release"),
     *("python3.12", "python3.13"),
 ]
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from gateway.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKS = ("runtime", "container", "dev", "lock")
+LOCKS = ("runtime", "container", "dev", "lock", "release")
 
 # Spelled in parts, so that this file does not name them either.
 INDEX_HOSTS = ["pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com"]
