@@ -154,6 +154,9 @@ MARKS: Mapping[Ending, str] = {
 
 CONTINUE, COMPACT = "/continue", "/compact"
 """The commands that begin a turn: an agent goes on with a cut answer; all summarise."""
+RETRY = "/retry"
+COMPACT_FAILED = f"{RETRY} {COMPACT}"
+"""COMPACT in a turn that has failed, and does nothing else."""
 
 
 ASIDE = "/aside"

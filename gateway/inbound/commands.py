@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from gateway.access.grants import scope_text
 from gateway.base.suggest import did_you_mean
 from gateway.client import Answer, Choice, CommandInfo
-from gateway.events import COMPACT, CONTINUE, GRANT_WORDS, AsideWay
+from gateway.events import ASIDE, COMPACT, COMPACT_FAILED, CONTINUE, GRANT_WORDS, AsideWay
 from gateway.render.sanitize import label
 from gateway.store.decisions import (
     UNMUTE,
@@ -55,6 +55,9 @@ MODES = {
     "collect": "waiting messages become one turn",
 }
 """Meaning of each mode for a message during a turn."""
+
+UNFINISHED = ("failed", "interrupted")
+"""Statuses of a turn that can be tried again."""
 
 WORKING = "The team is already working."
 NOTHING_SAID = "There are no messages here yet."
@@ -129,7 +132,8 @@ def parse_command(text: str) -> Command | None:
     """
     text = text.strip()
     if verdict := _VERDICT.fullmatch(text):
-        return _verdict(verdict[1].lower(), verdict[2].lower(), verdict[3].strip())
+        name, request, rest = verdict[1].lower(), verdict[2].lower(), verdict[3].strip()
+        return Command(name=name, request=request, answer=_answer(name, rest))
     found = _SLASH.fullmatch(text) or _BANG.fullmatch(text)
     if found is None:
         return None
@@ -138,10 +142,6 @@ def parse_command(text: str) -> Command | None:
         meant = did_you_mean(name, TAKE_WORDS)
         return Command(name=name, words=words) if meant else None
     return Command(name=name, words=words)
-
-
-def _verdict(name: str, request: str, rest: str) -> Command:
-    return Command(name=name, request=request, answer=_answer(name, rest))
 
 
 def _answer(name: str, rest: str) -> Answer:
@@ -200,7 +200,7 @@ def _status(situation: Situation, _words: str) -> Decision:
 def _retry(situation: Situation, _words: str) -> Decision:
     if situation.busy:
         return CommandReply(reply=WORKING)
-    if situation.last not in ("failed", "interrupted"):
+    if situation.last not in UNFINISHED:
         return CommandReply(reply="There is nothing to try again.")
     return TurnRetry(reply="Trying again from where it stopped.")
 
@@ -218,8 +218,10 @@ def _compact(situation: Situation, words: str) -> Decision:
     """`/compact`, maybe with what matters: the turn finds what to do."""
     if situation.busy or situation.last is None:
         return CommandReply(reply=WORKING if situation.busy else NOTHING_SAID)
-    command = f"{COMPACT} {words[:MATTERS]}".rstrip()
-    return CommandedTurn(reply="What was said is being summarised.", command=command)
+    reply, about = "What was said is being summarised.", words[:MATTERS]
+    if situation.last in UNFINISHED:  # it can still be tried again
+        return TurnRetry(reply=reply, command=f"{COMPACT_FAILED} {about}".rstrip())
+    return CommandedTurn(reply=reply, command=f"{COMPACT} {about}".rstrip())
 
 
 def _aside(situation: Situation, words: str) -> Decision:
@@ -230,7 +232,7 @@ def _aside(situation: Situation, words: str) -> Decision:
         return CommandReply(reply=DECIDED if situation.aside else NOT_ASIDE)
     match words.lower().replace("z", "s"):
         case "summarise" | "attach" as way:
-            return TurnRetry(reply="", way=way, notice=ASIDE_REPLIES[way])
+            return TurnRetry(reply="", command=f"{ASIDE} {way}", notice=ASIDE_REPLIES[way])
         case "drop":
             return AsideDrop(notice=ASIDE_REPLIES["drop"])
         case _:
@@ -248,13 +250,8 @@ def _usage(_situation: Situation, _words: str) -> Decision:
 
 
 def _help(_situation: Situation, _words: str) -> Decision:
-    return CommandReply(
-        reply="\n".join(f"/{_usage_of(info)}  {info.description}" for info in command_infos())
-    )
-
-
-def _usage_of(info: CommandInfo) -> str:
-    return f"{info.name} {info.argument}".rstrip()
+    found = [(f"{each.name} {each.argument}", each.description) for each in command_infos()]
+    return CommandReply(reply="\n".join(f"/{use.rstrip()}  {what}" for use, what in found))
 
 
 def _model(_situation: Situation, words: str) -> Decision:

@@ -19,6 +19,7 @@ from teams.model_context import AutoChatCompletionContext
 
 NOTHING = "There is nothing to summarise yet."
 NOBODY = "No agent of this team summarises: each is sent its own part of what was said."
+STILL_FAILED = "The turn that failed can still go on."
 UNHEARD = (
     "Only people who have written to the team here can say what matters: /compact alone works."
 )

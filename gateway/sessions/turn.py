@@ -30,6 +30,7 @@ from gateway.errors import (
 )
 from gateway.events import (
     CONTINUE,
+    RETRY,
     ContextFill,
     MessageFinished,
     Notice,
@@ -41,7 +42,7 @@ from gateway.events import (
 from gateway.factory.memory import TurnMemory, remembering
 from gateway.registry import TeamInfo
 from gateway.sessions.addressing import CAN_GO_ON, call_addressee, can_call, go_on
-from gateway.sessions.compaction import NOTHING, obstacle_to, summaries
+from gateway.sessions.compaction import NOTHING, STILL_FAILED, obstacle_to, summaries
 from gateway.sessions.context_marks import ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
@@ -86,7 +87,6 @@ SHOW_EVERY = 2.0
 SHOW_OTHERS_EVERY = 1.25
 """The same where other nodes read it: their watchers have it in two seconds, signals or not."""
 
-TRY_AGAIN = "/retry"
 SILENT = "There is no answer: the team ended without a word."
 
 Build = Callable[[], Awaitable[LiveTeam]]
@@ -302,7 +302,7 @@ class Turn:
         self.stop()
 
     async def _drive(self, live: LiveTeam) -> bool:
-        task = await self._task(live)
+        task = None if self._work.failed else await self._task(live)
         if isinstance(task, str):
             return await self._end(None, TurnEnd(status="failed", reason=task))
         if self._work.compacts is not None:
@@ -383,7 +383,7 @@ class Turn:
         """Let agents summarise what was said; nobody speaks."""
         obstacle = await obstacle_to(live.contexts, about, self._work.asker, self._log, self._terms)
         if not obstacle:
-            made = self._work.delivered  # before an interruption
+            made = self._work.delivered and not self._work.failed  # before an interruption
             async with aclosing(summaries(live.contexts, about, self._token)) as events:
                 async for event in events:
                     made = True
@@ -393,6 +393,8 @@ class Turn:
             obstacle = "" if made else NOTHING
         if obstacle:
             self._unwritten.append(replace(self._notice(obstacle), level="info"))
+        if (failed := self._work.failed) is not None:
+            return await self._end_as_failed(live, failed)
         again = await self._end(await live.checkpoint(), TurnEnd(status="done"))
         self.intact = True
         return again
@@ -499,7 +501,7 @@ class Turn:
             self._unwritten += made
         speaks = self._work.compacts is None
         if silent := speaks and end.status == "done" and await self._is_silent():
-            self._unwritten.append(self._notice(SILENT, TRY_AGAIN))
+            self._unwritten.append(self._notice(SILENT, RETRY))
             end = TurnEnd(status="failed", reason=SILENT)
         if fill := self._fill():
             end = replace(end, fill=fill)
@@ -562,14 +564,23 @@ class Turn:
         if self._too_long:
             reason = self._log.meter.too_long()
             self._unwritten.append(self._notice(reason))
+        if (failed := self._work.failed) is not None:
+            return await self._end_as_failed(live, failed)
         await live.team.abandon_turn()  # a run that was not taken up again is over as well
         end = TurnEnd(status="stopped", reason=reason)
         return await self._end(await live.checkpoint(), end, calls)
 
+    async def _end_as_failed(self, live: LiveTeam, offer: Notice) -> bool:
+        """Leave a failed turn as it was, and offer it again."""
+        again = replace(self._notice(STILL_FAILED, RETRY), aside=offer.aside, agent=offer.agent)
+        self._unwritten.append(replace(again, level="info"))
+        end = TurnEnd(status="failed", reason=STILL_FAILED)
+        return await self._end(await live.checkpoint(), end)
+
     async def _end_over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
         """Stop where the run stands; a message or /retry continues it."""
         calls, text = self._abandon(stopped=False), str(spent)
-        self._unwritten.append(self._offer_ways(self._notice(text, TRY_AGAIN), live))
+        self._unwritten.append(self._offer_ways(self._notice(text, RETRY), live))
         checkpoint = await self._last_checkpoint(live)
         again = await self._end(checkpoint, TurnEnd(status="failed", reason=text), calls)
         self.ended = "over budget"

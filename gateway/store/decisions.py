@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from gateway.base.calendar import Scope
 from gateway.client import Answer, AnswerKind
-from gateway.events import AsideWay, SessionEvent
+from gateway.events import RETRY, SessionEvent
 from gateway.store.records import InboxOutcome
 from gateway.store.turn_records import ClaimedTurn
 from gateway.values import NO_ORIGIN, Origin, value
@@ -227,13 +227,13 @@ class NewConversation:
 class TurnRetry:
     """The turn that failed, or was interrupted too often, is tried again.
 
-    It counts for the `limits` of who asks for it, as a turn that begins. The `way` is what becomes
-    of what was too long for a model, and `notice` tells the thread so.
+    It counts for the `limits` of who asks for it, as a turn that begins. The `command` may
+    be ASIDE with a choice, of which `notice` tells the thread, or COMPACT_FAILED.
     """
 
     reply: str
     limits: PersonLimits | None = None
-    way: AsideWay | Literal[""] = ""
+    command: str = RETRY
     notice: str = ""
 
 

@@ -14,6 +14,7 @@ from gateway.events import (
     ContextFill,
     HoldLimit,
     MessageFinished,
+    Notice,
     SessionEvent,
 )
 from gateway.store.records import (
@@ -156,6 +157,8 @@ class ClaimedTurn:
     """The cut answer of the turn before, with which this one goes on. It has no message then."""
     compacts: str | None = None
     """The word on what matters, where the turn only summarises; None for other turns."""
+    failed: Notice | None = None
+    """The offer that such a turn's end repeats: it had failed, and can still be tried again."""
 
 
 @value

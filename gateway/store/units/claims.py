@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 from gateway.conversation import Author, Quote
 from gateway.events import (
     COMPACT,
+    COMPACT_FAILED,
     CONTINUE,
     HoldLimit,
     HumanText,
     MessageFinished,
+    Notice,
     SessionEvent,
     TurnStarted,
     load_event,
@@ -119,9 +121,9 @@ _MESSAGES = f"""
      OR t.status = 'stopped' AND (t.reason = :newer OR i.outcome = 'merged'))
      AND {_SINCE}) ORDER BY t.n, i.taken_at, i.place, i.order_key, i.id
 """
-_COMMAND = f"""
-    SELECT author, author_name, timezone, author_kind, author_groups, taken_at, text FROM inbox
-    WHERE turn = :turn AND outcome = 'command' AND {BEGINS}
+_COMMANDS = f"""
+    SELECT author, author_name, timezone, author_kind, author_groups, taken_at, text, {BEGINS}
+    FROM inbox WHERE turn = :turn AND outcome = 'command' ORDER BY id
 """
 LAST = 200
 """Events in which a turn that did not end well is looked for."""
@@ -148,7 +150,9 @@ class _TurnRow:
     alone: bool = False
     """Its first message, as it was stored, is all it has: the turn before it, if any, was done."""
     command: Row | None = None
-    """The command that began it, in place of a message."""
+    """The command that began it, in place of a message, or lets it summarise."""
+    failed: bool = False
+    """It had failed, and only summarises."""
 
 
 @writes
@@ -217,18 +221,18 @@ def _resume(
 ) -> ClaimedTurn:
     assert stands.turn is not None  # it is open
     of_turn = {"turn": stands.turn}
-    command = first(connection, _COMMAND, of_turn)
-    fresh = command is not None and command["taken_at"] is None
-    turn = _TurnRow(stands.turn, stands.author, resumed=not fresh, command=command)
-    update(connection, "turns", turn.id, status="running", ready=False)
+    commands = connection.fetch(_COMMANDS, of_turn)
+    begun = next((each for each in commands if each[7]), None)
+    fresh = begun is not None and begun["taken_at"] is None
+    turn = _TurnRow(stands.turn, stands.author, resumed=not fresh, command=begun)
+    if commands and commands[-1]["text"].startswith(COMPACT_FAILED):
+        failed = begun is None or begun["text"] == CONTINUE
+        turn = replace(turn, command=commands[-1], failed=failed)
+    began = {"started_at": connection.now} if fresh else {}
+    update(connection, "turns", turn.id, status="running", ready=False, **began)
     connection.execute(
         "UPDATE requests SET taken = TRUE WHERE turn = :turn AND state <> 'open'", of_turn
     )
-    if fresh:
-        connection.execute(
-            "UPDATE turns SET started_at = :now WHERE id = :turn",
-            {"now": connection.now, **of_turn},
-        )
     if stands.status == "paused":  # a command begins now
         connection.execute(
             "UPDATE inbox SET taken_at = :now"
@@ -246,11 +250,7 @@ def _resume(
         thread = replace(thread, last_seq=thread.last_seq - 1)
         return _work(connection, turn, thread, stands, messages, (), asked_at)
     started = TurnStarted(
-        thread=thread.id,
-        turn=turn.id,
-        resumed=turn.resumed,
-        asker=turn.author,
-        asked_at=asked_at,
+        thread=thread.id, turn=turn.id, resumed=turn.resumed, asker=turn.author, asked_at=asked_at
     )
     events = _tell_of(connection, thread, started, boot)
     if fresh:
@@ -366,14 +366,16 @@ def _work(
     if not turn.alone or messages[0].untrusted:
         untrusted = scalar(connection, _UNTRUSTED_AT, of_thread)
     asker, others = _people_of(messages, turn.author)
-    cut: MessageFinished | None = None
+    cut, failed = None, None
     matters: str | None = None
     if (command := turn.command) is not None:
         asker = author(*command[:5])
         if command["text"] == CONTINUE:
             cut = cut_answer(connection, thread.id, back=1)
         else:
-            matters = command["text"].removeprefix(COMPACT).strip()
+            matters = command["text"].partition(COMPACT)[2].strip()
+    if turn.failed:
+        failed = aside.last_notice(connection, thread.id) or Notice(thread=thread.id, text="")
     people = [asker, *others]
     requests = () if turn.alone else connection.fetch(_REQUESTS, of_thread)
     calls = () if turn.alone else connection.fetch(_CALLS, of_thread)
@@ -415,6 +417,7 @@ def _work(
         continues=cut,
         aside=aside.choice(connection, thread.id, turn.id) if turn.resumed else None,
         compacts=matters,
+        failed=failed,
     )
 
 

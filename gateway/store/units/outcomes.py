@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.conversation import ConversationKey
-from gateway.events import ASIDE, ASIDE_OVER, COMPACT, CONTINUE, Notice, SessionEvent
+from gateway.events import ASIDE_OVER, COMPACT, COMPACT_FAILED, CONTINUE, Notice, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
@@ -159,11 +159,10 @@ def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
     anew = {"attempts": 0, "stop_requested": False, "reason": "", "finished_at": None}
     update(acceptance.connection, "turns", row["id"], status="paused", **anew)
     update(acceptance.connection, "threads", thread, state="working")
-    acceptance.note("turn.retried", thread=thread, turn=row["id"])
-    events: tuple[SessionEvent, ...] = ()
-    if decision.way:
-        acceptance.message = replace(acceptance.message, text=f"{ASIDE} {decision.way}")
-        events = _tell_decided(acceptance, decision.notice)
+    action = NOTED[COMPACT] if decision.command.startswith(COMPACT_FAILED) else "turn.retried"
+    acceptance.note(action, thread=thread, turn=row["id"])
+    acceptance.message = replace(acceptance.message, text=decision.command)
+    events = _tell_decided(acceptance, decision.notice) if decision.notice else ()
     inbox = acceptance.insert(thread, "command", decision.reply, turn=row["id"])
     count_anew(acceptance.connection, thread, row["id"], inbox)
     return acceptance.accepted(inbox, thread, "command", decision.reply, events=events, wake=True)

@@ -23,11 +23,13 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway, Limits
-from gateway.sessions.compaction import NOBODY, NOTHING, UNHEARD
+from gateway.sessions.compaction import NOBODY, NOTHING, STILL_FAILED, UNHEARD
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.conditions import MaxMessageTermination
+from teams.models import ModelRefused, RateLimited
+from tests.fakes.narrow_model import NarrowModel
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.summarising import SUMMARY, agent, summarising
@@ -230,17 +232,102 @@ async def test_without_a_budget_it_waits_for_a_try_again(tmp_path: Path) -> None
     assert "45 tokens (30 read, 15 written) in 3 turns" in used
 
 
-async def test_after_a_failed_turn_its_message_is_told_and_not_lost(tmp_path: Path) -> None:
-    model = ScriptedModel("Nice.", RuntimeError("down"), SUMMARY, "Yes.")
-    async with opened(tmp_path, lambda: summarising(model)) as gateway:
+FAILURES = {
+    "failed": RuntimeError("down"),
+    "busy": RateLimited("No."),
+    "refused": ModelRefused("No."),
+}
+
+
+@pytest.mark.parametrize("how", FAILURES)
+@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+async def test_a_failed_turn_can_be_tried_again_afterwards(
+    tmp_path: Path, how: str, restarted: bool
+) -> None:
+    model = ScriptedModel("Nice.", FAILURES[how], SUMMARY, "Yes.")
+
+    def make() -> Team:
+        return summarising(model)
+
+    async with opened(tmp_path, make) as gateway:
         thread = (await gateway.client.create_thread()).id
         await turn(gateway, thread, FOX)
         failed = await turn(gateway, thread, "Of the wolf?")
-        made = await turn(gateway, thread, COMPACT)
+        made = await turn(gateway, thread, "/compact foxes")
+        after = [] if restarted else await turn(gateway, thread, "/retry")
+    if restarted:
+        async with opened(tmp_path, make) as gateway:
+            after = await turn(gateway, thread, "/retry")
+    assert outcomes([*failed, *made, *after]) == ["failed", "failed", "done"]
+    assert (marks(made), notices(made), texts(after)) == (["solo"], [STILL_FAILED], ["Yes."])
+    assert [each.command for each in of(Notice, made)] == ["/retry"]
+    assert "foxes" in str(model.requests[2]["messages"])
+    sent = str(model.messages())
+    assert (sent.count("Of the wolf?"), SUMMARY in sent) == (1, True)
+    assert len(model.requests) == 4
+
+
+async def test_what_was_too_long_can_be_decided_about_afterwards(tmp_path: Path) -> None:
+    model = NarrowModel("42.", most=20_000)
+    async with opened(tmp_path, lambda: unbounded(model)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        (before,) = of(Notice, await turn(gateway, thread, "Dear diary. " * 10_000))
+        nobody, notice = of(Notice, await turn(gateway, thread, COMPACT))
+        after = await turn(gateway, thread, "/aside attach")
+    assert (nobody.text, notice.text) == (NOBODY, STILL_FAILED)
+    assert (notice.aside, notice.agent) == (before.aside, before.agent) == ("message", "solo")
+    assert texts(after) == ["42."]
+
+
+@pytest.mark.parametrize("end", ["stop", "kill", "failure"])
+async def test_a_failed_turn_stays_so_however_its_summary_ends(tmp_path: Path, end: str) -> None:
+    held = asyncio.Event()
+    made = [RuntimeError("down")] if end == "failure" else [[held, "lost"]]
+    model = ScriptedModel(
+        "Nice.", RuntimeError("down"), *made, *([SUMMARY] * (end == "kill")), "Yes."
+    )
+    async with Crash(tmp_path, ScriptedTeams(lambda: summarising(model))) as (crash, gateway):
+        thread = (await gateway.client.create_thread()).id
+        await turn(gateway, thread, FOX)
+        last = (await turn(gateway, thread, "Of the wolf?"))[-1].seq
+        await gateway.client.send(thread, COMPACT)
+        await model.asked(3)
+        if end == "stop":
+            await gateway.client.stop(thread)
+        if end == "kill":
+            crash.kill()
+        else:
+            assert outcomes(await until(gateway, thread, ends, last)) == ["failed"]
+    held.set()
+    async with opened(tmp_path, lambda: summarising(model)) as gateway:
+        if end == "kill":
+            events = await until(gateway, thread, ends, last)
+            assert (outcomes(events), marks(events)) == (["failed"], ["solo"])
+        assert texts(await turn(gateway, thread, "/retry")) == ["Yes."]
+
+
+async def test_without_a_try_again_the_next_message_is_told_what_failed(tmp_path: Path) -> None:
+    model = ScriptedModel("Nice.", RuntimeError("down"), SUMMARY, "Yes.")
+    async with opened(tmp_path, lambda: summarising(model)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        for text in (FOX, "Of the wolf?", COMPACT):
+            await turn(gateway, thread, text)
         after = await turn(gateway, thread, "Well?")
-    assert outcomes([*failed, *made, *after]) == ["failed", "done", "done"]
     assert texts(after) == ["Yes."]
     assert str(model.messages()).count("Of the wolf?") == 1
+
+
+async def test_a_summary_that_failed_is_made_by_another_command(tmp_path: Path) -> None:
+    model = ScriptedModel("Nice.", "Hm.", RuntimeError("down"), SUMMARY)
+    async with opened(tmp_path, lambda: summarising(model)) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        for text in (FOX, "And?", COMPACT):
+            await turn(gateway, thread, text)
+        made = await turn(gateway, thread, "/compact names")
+        again = await gateway.client.send(thread, "/retry")
+    assert (marks(made), notices(made), outcomes(made)) == (["solo"], [], ["done"])
+    assert "names" in str(model.requests[3]["messages"])
+    assert again.reply == "There is nothing to try again."
 
 
 async def test_what_matters_is_said_by_those_whom_the_team_has_heard(tmp_path: Path) -> None:

@@ -115,7 +115,9 @@ async def test_a_choice_holds_until_the_team_is_told(tmp_path):
         end = TurnEnd(status="failed", reason="")
         await store.record(work.lease, TurnUpdate(events=(notice,), end=end))
         assert not await store.run(aside.is_attached, "t")
-        accepted = await take(store, "/aside attach", TurnRetry(reply="", way="attach", notice="."))
+        accepted = await take(
+            store, "/aside attach", TurnRetry(reply="", command="/aside attach", notice=".")
+        )
         again = await begin(store)
         resumed = await begin(store)
         choice = AsideChoice(inbox=accepted.inbox, kind="result", way="attach", agent="ann")
@@ -136,10 +138,10 @@ async def test_another_choice_takes_the_place_of_one_that_failed(tmp_path, then)
         offer = Notice(thread="t", turn=work.lease.turn, text="", aside="message")
         failed = TurnUpdate(events=(offer,), end=TurnEnd(status="failed", reason=""))
         await store.record(work.lease, failed)
-        await take(store, "/aside", TurnRetry(reply="", way="summarise", notice="."))
+        await take(store, "/aside", TurnRetry(reply="", command="/aside summarise", notice="."))
         await store.record((await begin(store)).lease, failed)
         if then == "attach":
-            await take(store, "/aside", TurnRetry(reply="", way="attach", notice="."))
+            await take(store, "/aside", TurnRetry(reply="", command="/aside attach", notice="."))
         else:
             await take(store, "/aside drop", AsideDrop(notice="."))
             await take(store, "/retry", TurnRetry(reply=""))
