@@ -318,6 +318,7 @@ TOO_LONG = {
 }
 """Explanations by what was set aside."""
 NOT_SHORTENED = "The text that is too long could not be summarised."
+UNDECIDED = "The text that is too long is not summarised: you can decide again."
 SET_ASIDE = "It is set aside: the next message goes without it. Try again sends its text once more."
 
 

@@ -22,6 +22,7 @@ from gateway.base.cancelling import is_being_cancelled
 from gateway.content.task import OURS, task_of
 from gateway.errors import (
     NOT_SHORTENED,
+    UNDECIDED,
     BudgetSpent,
     GatewayError,
     TeamUnusable,
@@ -566,6 +567,8 @@ class Turn:
             self._unwritten.append(self._notice(reason))
         if (failed := self._work.failed) is not None:
             return await self._end_as_failed(live, failed)
+        if self._choosing is not None:
+            self._unwritten.append(self._offer_ways(self._notice(UNDECIDED), live))
         await live.team.abandon_turn()  # a run that was not taken up again is over as well
         end = TurnEnd(status="stopped", reason=reason)
         return await self._end(await live.checkpoint(), end, calls)

@@ -262,21 +262,42 @@ async def test_a_kill_while_it_is_summarised_lets_it_begin_again(tmp_path: Path)
     assert model.texts()[-1].startswith("A diary.")
 
 
-async def test_it_can_be_stopped_while_it_is_summarised(tmp_path: Path) -> None:
-    model = NarrowModel("fine", most=SMALL, summary=[asyncio.Event()])
-    async with opened(tmp_path, asking(model)) as gateway:
+@pytest.mark.parametrize("kind", ["message", "result"])
+@pytest.mark.parametrize("then", ["attach", "drop", ""])
+@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+async def test_a_stop_while_it_is_summarised_leaves_the_choice(
+    tmp_path: Path, kind: str, then: str, restarted: bool
+) -> None:
+    asked = [] if kind == "message" else [calls(("fetch", {}))]
+    model = NarrowModel(*asked, "fine", "Well.", most=SMALL, summary=[asyncio.Event()])
+    make = asking(model, tools=[fetch])
+    async with opened(tmp_path, make) as gateway:
         thread = (await gateway.client.create_thread()).id
-        after = (await turn(gateway, thread, LONG))[-1].seq
+        after = (await turn(gateway, thread, LONG if kind == "message" else "go"))[-1].seq
         await gateway.client.send(thread, "/aside summarise")
         await model.asked_to_summarise.wait()
         working = await gateway.client.send(thread, "/aside drop")
         await gateway.client.send(thread, "/stop")
-        (end,) = of(TurnFinished, await until(gateway, thread, ends, after))
-        again = await gateway.client.send(thread, "/aside attach")
-        assert said(await turn(gateway, thread, "well?")) == ["fine"]
+        stopped = await until(gateway, thread, ends, after)
+        if not restarted:
+            await decide(gateway, thread, then)
+    if restarted:
+        async with opened(tmp_path, make) as gateway:
+            await decide(gateway, thread, then)
     assert working.reply == WORKING
-    assert (end.outcome, again.reply) == ("stopped", DECIDED)
-    assert model.texts() == [teams_words.TOO_LONG, "well?"]
+    assert [each.outcome for each in of(TurnFinished, stopped)] == ["stopped"]
+    assert [each.aside for each in of(Notice, stopped)] == ["", kind]
+    async with opened(tmp_path, make) as gateway:  # nothing of the first choice is left
+        assert said(await turn(gateway, thread, "well?")) == [
+            "Well." if then == "attach" else "fine"
+        ]
+
+
+async def decide(gateway: Gateway, thread: str, way: str) -> None:
+    if way == "attach":
+        assert said(await turn(gateway, thread, "/aside attach")) == ["fine"]
+    elif way:
+        assert (await gateway.client.send(thread, f"/aside {way}")).reply == ""
 
 
 async def test_what_a_summary_takes_is_counted(tmp_path: Path) -> None:
