@@ -60,7 +60,7 @@ def _setting(error: ModelError, models: Mapping[str, ModelKind]) -> str:
     if isinstance(error, ContextOverflow) and error.set_aside:
         return TOO_LONG[error.set_aside]
     if isinstance(error, ContextOverflow):
-        return 'Or let it be summarised or cut: model_context = "auto", or a bounded one.'
+        return 'The model_context "auto" summarises what is old, a bounded one leaves it out.'
     if isinstance(error, ContentRefused):
         return SET_ASIDE
     return _setting_in(f"[models.{name}]", error, models[name]) if name else ""

@@ -66,7 +66,7 @@ _ADVICE: Mapping[type[ModelError], str] = {
     UnknownModel: "Check the model's name and what the key may use.",
     BadRequest: "",
     ContentRefused: "Ask without it.",
-    ContextOverflow: "Shorten the conversation, e.g. with a bounded model context.",
+    ContextOverflow: "Send less, or use a model with a larger window.",
     ModelRefused: "Ask differently.",
     RateLimited: "Try again {later}.",
     ModelTimeout: "Try again, or allow more time with `timeout`.",

@@ -61,6 +61,12 @@ AZURE = MODELS.table(model="gpt-4o", base_url="https://ann:pass@x.example/v1/")
             "The settings are options and model_info in [models.main].",
             id="request",
         ),
+        pytest.param(
+            Fail(status=400, message="Too long.", code="context_length_exceeded"),
+            "Send less, or use a model with a larger window.",
+            'The model_context "auto" summarises what is old, a bounded one leaves it out.',
+            id="length",
+        ),
     ],
 )
 async def test_the_operator_reads_in_a_thread_what_check_says(tmp_path, failure, words, setting):
@@ -94,7 +100,7 @@ async def test_the_operator_reads_in_a_thread_what_check_says(tmp_path, failure,
         (BadCredentials("No key."), "No key. Or set api_key_env in [models.m]."),
         (
             ContextOverflow("Long.", model="another"),
-            'Long. Or let it be summarised or cut: model_context = "auto", or a bounded one.',
+            'Long. The model_context "auto" summarises what is old, a bounded one leaves it out.',
         ),
         (CutAnswer("Cut.", model="gpt-4o"), "Cut. The settings are options in [models.m]."),
         (ValueError("x" * 2 * LONGEST), f"ValueError: {'x' * (LONGEST - 12)}…"),
