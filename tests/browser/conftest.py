@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import AsyncIterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,18 +17,20 @@ NAMED = os.environ.get("PARLEY_CHROMIUM") or (UNPACKED.exists() and str(UNPACKED
 CHROMIUM = str(NAMED or shutil.which("chromium") or "")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip them aloud where nobody asked, or without a browser."""
-    named = [Path(each.partition("::")[0]).resolve() for each in config.args]
-    asked_for = any(each == HERE or HERE in each.parents for each in named)
-    for item in items:
-        if HERE not in item.path.parents or item.path.stem == "test_lock":
-            continue
-        item.add_marker(pytest.mark.timeout(60))
-        if not asked_for:
-            item.add_marker(pytest.mark.skip(reason="in a browser: `make browser` runs them"))
-        elif not CHROMIUM and not os.environ.get("CI"):
-            item.add_marker(pytest.mark.skip(reason="in a browser: there is no Chromium"))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Skip it aloud where nobody asked, or without a browser."""
+    if item.path.stem == "test_lock":
+        return
+    item.add_marker(pytest.mark.timeout(60))
+    if not _is_asked_for(*item.config.args):
+        item.add_marker(pytest.mark.skip(reason="in a browser: `make browser` runs them"))
+    elif not CHROMIUM and not os.environ.get("CI"):
+        item.add_marker(pytest.mark.skip(reason="in a browser: there is no Chromium"))
+
+
+@cache
+def _is_asked_for(*arguments: str) -> bool:
+    return any(Path(each.partition("::")[0]).resolve().is_relative_to(HERE) for each in arguments)
 
 
 @pytest.fixture(autouse=True)

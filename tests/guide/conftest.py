@@ -1,7 +1,6 @@
 """The real client on the scripted server, and the other process."""
 
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,8 +23,6 @@ def stop_other_process() -> Iterator[None]:
         other_process().stop()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Starting the other process may take its time on a busy machine."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.timeout(60))
+    item.add_marker(pytest.mark.timeout(60))

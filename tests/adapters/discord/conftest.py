@@ -1,5 +1,4 @@
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -11,14 +10,11 @@ from tests.fakes.discord_wire import discord, discord_client
 
 __all__ = ["discord", "discord_client"]
 
-HERE = f"{Path(__file__).parent}/"
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Raise time limits, which are for hangs and not for slow machines."""
-    for item in items:
-        if str(item.path).startswith(HERE) and item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(60))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Raise its time limit: it is for hangs, not slow machines."""
+    if item.get_closest_marker("timeout") is None:
+        item.add_marker(pytest.mark.timeout(60))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -16,14 +15,11 @@ from tests.adapters.slack.desk import Desk, at_desk
 from tests.fakes.slack_calls import sdk_complaints
 from tests.fakes.slack_types import untyped
 
-HERE = f"{Path(__file__).parent}/"
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Raise time limits, which are for hangs and not for slow machines."""
-    for item in items:
-        if str(item.path).startswith(HERE) and item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(60))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Raise its time limit: it is for hangs, not slow machines."""
+    if item.get_closest_marker("timeout") is None:
+        item.add_marker(pytest.mark.timeout(60))
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import traceback
 from typing import Any
 
 import pytest
-from anthropic import AsyncAnthropic
 
 from teams.core import EVENT_LOGGER_NAME, ComponentModel
 from teams.logging import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent
@@ -74,11 +73,11 @@ async def failure(client: ChatCompletionClient) -> ModelError:
         ),
         (Fail(status=403), BadCredentials, "ANTHROPIC_API_KEY"),
         (Fail(status=404, message="Not Found"), BadRequest, "address"),
-        (Fail(status=413), ContextOverflow, "Shorten"),
+        (Fail(status=413), ContextOverflow, "Send less"),
         (
             Fail(status=400, message="input length and `max_tokens` exceed context limit: 9 + 9"),
             ContextOverflow,
-            "Shorten",
+            "Send less",
         ),
         (Fail(status=504), ModelTimeout, "in time"),
         (Fail(status=529), ModelUnavailable, "overloaded"),
@@ -117,6 +116,8 @@ async def test_nobody_at_the_address_is_unreachable(make: Make):
 
 @pytest.mark.parametrize("answer", [Ping(), Stop(how="stall")], ids=["pings", "silence"])
 async def test_a_whole_answer_has_a_deadline(server: FakeAnthropic, answer: Any):
+    from anthropic import AsyncAnthropic  # two seconds, which each run's collection would pay
+
     server.script(answer)
     sdk = AsyncAnthropic(api_key=KEY, base_url=server.url, max_retries=0)
     arguments = {"model": "claude-haiku-4-5"}
