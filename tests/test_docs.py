@@ -1,30 +1,32 @@
 """The documentation's code runs, and prints what the pages say.
 
-The Python blocks of a page run in order, in one module, with the scripted server as OpenAI; it has
-a thread of its own, so that sync code may wait for it. In a page's source,
+A reader pastes the Python blocks of a page, in order, at the prompt of `python -m asyncio`.
+`Prompt` takes them line by line, with the scripted server as OpenAI. That server has a worker of
+its own, so that sync code may wait for it. In a page's source,
 
 - `<!-- answers: [...] -->` is what the model answers next (see `parse_script`),
 - `<!-- ollama: [...] -->` is the same for the scripted Ollama (see `Say`),
 - a block of `text` right after one of Python is what it prints,
-- a block marked `python no-run` is not executed.
+- a block marked `python no-run` is pasted, and not executed.
 """
 
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
 import io
 import json
-import linecache
 import os
 import re
 import subprocess
 import sys
+from codeop import CommandCompiler
 from collections.abc import AsyncIterator, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType
 
 import pytest
 from opentelemetry import trace
@@ -57,6 +59,7 @@ class Step:
     answers: list[dict[str, object]]
     ollama: list[Say]
     output: str | None
+    runs: bool
 
 
 def steps(path: Path) -> Iterator[Step]:
@@ -65,7 +68,7 @@ def steps(path: Path) -> Iterator[Step]:
     begin = 0
     for index, fence in enumerate(fences):
         language, mark, code = fence.groups()
-        if language != "python" or mark == "no-run":
+        if language != "python":
             continue
         answers, ollama = (
             [
@@ -84,7 +87,8 @@ def steps(path: Path) -> Iterator[Step]:
         )
         output = following[3] if following is not None and shown else None
         said = [Say(**entry) for entry in ollama]
-        yield Step(page.count("\n", 0, fence.start(3)), code, answers, said, output)
+        line = page.count("\n", 0, fence.start(3))
+        yield Step(line, code, answers, said, output, runs=mark != "no-run")
 
 
 @pytest.fixture
@@ -115,8 +119,8 @@ async def test_the_code_of_a_page_runs_and_prints_what_is_shown(
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)  # a page may set one
     monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", Once())
     monkeypatch.chdir(tmp_path)
-    module = ModuleType(f"page_{page.stem.replace('-', '_')}")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(sys, "displayhook", lambda value: None)  # values that the prompt echoes
+    prompt = Prompt(page.name)
 
     for step in steps(page):
         ordered, rules = parse_script(step.answers, openai_server.gate)
@@ -125,7 +129,7 @@ async def test_the_code_of_a_page_runs_and_prints_what_is_shown(
         ollama.script(*step.ollama)
         printed = io.StringIO()
         with redirect_stdout(printed):
-            await execute(step, page, module)
+            await prompt.paste(step)
         where = f"{page.name}:{step.line + 1}"
         assert step.output is None or printed.getvalue() == step.output, where
         assert not openai_server._answers, f"{where}: more answers than questions"
@@ -133,14 +137,36 @@ async def test_the_code_of_a_page_runs_and_prints_what_is_shown(
         assert [request.refused for request in openai_server.requests if request.refused] == []
 
 
-async def execute(step: Step, page: Path, module: ModuleType) -> None:
-    source = "\n" * step.line + step.code  # so that errors name the line of the page
-    name = f"{page.name}:{step.line + 1}"
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    code = compile(source, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    result = eval(code, module.__dict__)
-    if inspect.isawaitable(result):
-        await result
+class Prompt:
+    """The prompt of `python -m asyncio`, as Python 3.11 has it.
+
+    It reads line by line, so a blank line ends what is indented. No module has its names, and its
+    functions have no source.
+    """
+
+    def __init__(self, page: str) -> None:
+        self._page = page
+        self._names: dict[str, object] = {"__name__": "__main__", "asyncio": asyncio}
+        self._compile = CommandCompiler()
+        self._compile.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+
+    async def paste(self, step: Step) -> None:
+        """Enter the lines of a block, and a blank line."""
+        for statement in self._statements(step):
+            if step.runs:
+                result = FunctionType(statement, self._names)()
+                if inspect.iscoroutine(result):
+                    await result
+
+    def _statements(self, step: Step) -> Iterator[CodeType]:
+        entered: list[str] = []
+        for number, line in enumerate([*step.code.splitlines(), ""], step.line + 1):
+            entered.append(line)
+            name = f"<{self._page}:{number - len(entered) + 1}>"  # the page's line in errors
+            if statement := self._compile("\n".join(entered), name, "single"):
+                yield statement
+                entered.clear()
+        assert not entered, f"{self._page}:{step.line + 1}: the block does not end"
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
