@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from gateway.access.grants import scope_text
 from gateway.base.suggest import did_you_mean
 from gateway.client import Answer, Choice, CommandInfo
-from gateway.events import ASIDE, COMPACT, COMPACT_FAILED, CONTINUE, GRANT_WORDS, AsideWay
+from gateway.events import ASIDE, COMPACT, COMPACT_FAILED, CONTINUE, GRANT_WORDS
+from gateway.inbound import replies
 from gateway.render.sanitize import label
 from gateway.store.decisions import (
     UNMUTE,
@@ -38,9 +39,6 @@ _BANG = re.compile(r"!([A-Za-z_]{1,32})(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 NO_ANSWER = Answer(kind="text")
-TAKE_WORDS = frozenset(
-    {"approve", "aside", "deny", "queue", "again", "revoke", "model", "memory", "compact"}
-)
 
 LINE = 80
 """Characters of a waiting message that lists show."""
@@ -59,16 +57,6 @@ MODES = {
 UNFINISHED = ("failed", "interrupted")
 """Statuses of a turn that can be tried again."""
 
-WORKING = "The team is already working."
-NOTHING_SAID = "There are no messages here yet."
-NOT_MUTABLE = "Nobody else writes here: there is nothing to mute."
-MUTE_IN_THREAD = "Use /{name} in the thread that you mean."
-MUTED = (
-    "This thread is muted: until somebody unmutes it, the team answers only messages that mention "
-    "it by name. Commands and buttons still work."
-)
-UNMUTED = "This thread is no longer muted."
-
 QUEUE_WORDS = (
     Choice(name="drop", description="withdraw the waiting message with this number", goes_on=True),
     Choice(name="first", description="put the waiting message first", goes_on=True),
@@ -79,23 +67,12 @@ MEMORY_WORDS = (
     Choice(name="forget", description="delete the entry with this number", goes_on=True),
     Choice(name="forget all", description="delete all that is remembered of you"),
 )
-HOW_MEMORY = "Use /memory, /memory forget N or /memory forget all."
 
 ASIDE_WORDS = (
     Choice(name="summarise", description="the thread's model summarises it and answers that"),
     Choice(name="attach", description="the model gets beginning and end; with tools it reads on"),
     Choice(name="drop", description="the thread goes on without it"),
 )
-ASIDE_REPLIES: Mapping[AsideWay, str] = {
-    "summarise": "It is being summarised.",
-    "attach": "It is attached: the model gets its beginning and end; with tools it reads on.",
-    "drop": "It is dropped: the thread goes on without it.",
-}
-NOT_ASIDE = "Nothing is set aside here: nothing was too long for the model."
-DECIDED = "That is decided already."
-HOW_ASIDE = "Use /aside summarise, /aside attach or /aside drop."
-
-HOW = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
 
 @value
@@ -139,7 +116,7 @@ def parse_command(text: str) -> Command | None:
         return None
     name, words = found[1].lower(), (found[2] or "").strip()
     if text.startswith("!") and words and name not in _COMMANDS:
-        meant = did_you_mean(name, TAKE_WORDS)
+        meant = did_you_mean(name, [each.name for each in command_infos() if each.takes])
         return Command(name=name, words=words) if meant else None
     return Command(name=name, words=words)
 
@@ -181,7 +158,7 @@ def _stop(situation: Situation, _words: str) -> Decision:
 def _status(situation: Situation, _words: str) -> Decision:
     thread = situation.thread
     if thread is None:
-        return CommandReply(reply=NOTHING_SAID)
+        return CommandReply(reply=replies.NOTHING_SAID)
     state = {
         "idle": "is idle",
         "working": "is working",
@@ -190,7 +167,7 @@ def _status(situation: Situation, _words: str) -> Decision:
     }[thread.state]
     lines = [f"The team {thread.team!r} {state}."]
     if thread.muted:
-        lines.append(MUTED)
+        lines.append(replies.MUTED)
     if situation.waiting:
         lines.append(f"Waiting messages: {situation.waiting}.")
     lines += [f"Asked ({request.id}): {request.prompt}" for request in situation.requests]
@@ -199,7 +176,7 @@ def _status(situation: Situation, _words: str) -> Decision:
 
 def _retry(situation: Situation, _words: str) -> Decision:
     if situation.busy:
-        return CommandReply(reply=WORKING)
+        return CommandReply(reply=replies.WORKING)
     if situation.last not in UNFINISHED:
         return CommandReply(reply="There is nothing to try again.")
     return TurnRetry(reply="Trying again from where it stopped.")
@@ -207,7 +184,7 @@ def _retry(situation: Situation, _words: str) -> Decision:
 
 def _continue(situation: Situation, _words: str) -> Decision:
     if situation.busy:
-        return CommandReply(reply=WORKING)
+        return CommandReply(reply=replies.WORKING)
     if not situation.cut:
         return CommandReply(reply="There is nothing to continue: the last answer was not cut.")
     said = f"{label(situation.cut, LINE)} goes on from there."
@@ -217,7 +194,7 @@ def _continue(situation: Situation, _words: str) -> Decision:
 def _compact(situation: Situation, words: str) -> Decision:
     """`/compact`, maybe with what matters: the turn finds what to do."""
     if situation.busy or situation.last is None:
-        return CommandReply(reply=WORKING if situation.busy else NOTHING_SAID)
+        return CommandReply(reply=replies.WORKING if situation.busy else replies.NOTHING_SAID)
     reply, about = "What was said is being summarised.", words[:MATTERS]
     if situation.last in UNFINISHED:  # it can still be tried again
         return TurnRetry(reply=reply, command=f"{COMPACT_FAILED} {about}".rstrip())
@@ -227,16 +204,16 @@ def _compact(situation: Situation, words: str) -> Decision:
 def _aside(situation: Situation, words: str) -> Decision:
     """`/aside WAY`: what becomes of what was too long for the model."""
     if situation.busy:
-        return CommandReply(reply=WORKING)
+        return CommandReply(reply=replies.WORKING)
     if situation.aside in ("", "decided"):
-        return CommandReply(reply=DECIDED if situation.aside else NOT_ASIDE)
+        return CommandReply(reply=replies.DECIDED if situation.aside else replies.NOT_ASIDE)
     match words.lower().replace("z", "s"):
         case "summarise" | "attach" as way:
-            return TurnRetry(reply="", command=f"{ASIDE} {way}", notice=ASIDE_REPLIES[way])
+            return TurnRetry(reply="", command=f"{ASIDE} {way}", notice=replies.ASIDE_REPLIES[way])
         case "drop":
-            return AsideDrop(notice=ASIDE_REPLIES["drop"])
+            return AsideDrop(notice=replies.ASIDE_REPLIES["drop"])
         case _:
-            return CommandReply(reply=HOW_ASIDE)
+            return CommandReply(reply=replies.HOW_ASIDE)
 
 
 def _forget(situation: Situation, _words: str) -> Decision:
@@ -274,7 +251,7 @@ def _memory(_situation: Situation, words: str) -> Decision:
         case ["forget", number] if _is_number(number) and _number(number):
             return MemoReply(delete=_number(number))
         case _:
-            return CommandReply(reply=HOW_MEMORY)
+            return CommandReply(reply=replies.HOW_MEMORY)
 
 
 # --- silence ---
@@ -283,21 +260,21 @@ def _memory(_situation: Situation, words: str) -> Decision:
 def _mute(situation: Situation, _words: str) -> Decision:
     thread = situation.thread
     if thread is None:
-        return CommandReply(reply=MUTE_IN_THREAD.format(name="mute"))
+        return CommandReply(reply=replies.MUTE_IN_THREAD.format(name="mute"))
     if thread.key.is_local:
-        return CommandReply(reply=NOT_MUTABLE)
+        return CommandReply(reply=replies.NOT_MUTABLE)
     if thread.muted:
-        return CommandReply(reply=MUTED)
-    return MuteChange(muted=True, notice=MUTED, command=UNMUTE, label="Unmute")
+        return CommandReply(reply=replies.MUTED)
+    return MuteChange(muted=True, notice=replies.MUTED, command=UNMUTE, label="Unmute")
 
 
 def _unmute(situation: Situation, _words: str) -> Decision:
     thread = situation.thread
     if thread is None:
-        return CommandReply(reply=MUTE_IN_THREAD.format(name="unmute"))
+        return CommandReply(reply=replies.MUTE_IN_THREAD.format(name="unmute"))
     if not thread.muted:
         return CommandReply(reply="This thread is not muted.")
-    return MuteChange(muted=False, notice=UNMUTED, over=UNMUTE)
+    return MuteChange(muted=False, notice=replies.UNMUTED, over=UNMUTE)
 
 
 # --- approvals ---
@@ -341,8 +318,8 @@ def _queue(situation: Situation, words: str) -> Decision:
     """
     thread = situation.thread
     if thread is None:
-        return CommandReply(reply=NOTHING_SAID)
-    decision: Decision = CommandReply(reply=HOW)
+        return CommandReply(reply=replies.NOTHING_SAID)
+    decision: Decision = CommandReply(reply=replies.HOW_QUEUE)
     match words.lower().split():
         case []:
             decision = CommandReply(reply=_listed(situation, thread.mode))

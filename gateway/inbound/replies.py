@@ -1,10 +1,11 @@
-"""Replies to commands whose outcome only the store knows."""
+"""Replies to commands, and those that only the store's facts make."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from gateway.budgets.usage import UsageRules
+from gateway.events import AsideWay
 from gateway.render.sanitize import sanitize
 from gateway.store.records import Memo, MemoScope
 from gateway.store.rulebook import (
@@ -16,6 +17,26 @@ from gateway.store.rulebook import (
     Offer,
     UsageFound,
 )
+
+WORKING = "The team is already working."
+NOTHING_SAID = "There are no messages here yet."
+NOT_MUTABLE = "Nobody else writes here: there is nothing to mute."
+MUTE_IN_THREAD = "Use /{name} in the thread that you mean."
+MUTED = (
+    "This thread is muted: until somebody unmutes it, the team answers only messages that mention "
+    "it by name. Commands and buttons still work."
+)
+UNMUTED = "This thread is no longer muted."
+HOW_MEMORY = "Use /memory, /memory forget N or /memory forget all."
+ASIDE_REPLIES: Mapping[AsideWay, str] = {
+    "summarise": "It is being summarised.",
+    "attach": "It is attached: the model gets its beginning and end; with tools it reads on.",
+    "drop": "It is dropped: the thread goes on without it.",
+}
+NOT_ASIDE = "Nothing is set aside here: nothing was too long for the model."
+DECIDED = "That is decided already."
+HOW_ASIDE = "Use /aside summarise, /aside attach or /aside drop."
+HOW_QUEUE = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
 REVOKED = "{tool} needs approval again before it runs."
 NOT_GRANTED = "{tool} has no approval of yours in this thread. /grants lists approvals."

@@ -23,9 +23,8 @@ from gateway.events import InputRequested, MessageFinished, ToolFinished, TurnFi
 from gateway.factory.memory import LONGEST, TOLD, TeamMemory
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
-from gateway.inbound.commands import HOW_MEMORY
 from gateway.inbound.replies import FORGET as FORGET_HINT
-from gateway.inbound.replies import NO_MEMORY
+from gateway.inbound.replies import HOW_MEMORY, NO_MEMORY
 from gateway.store.records import MemoPlace
 from gateway.store.units import deletion, memos, threads
 from gateway.store.units import events as event_units

@@ -12,14 +12,7 @@ from gateway.client import Answer
 from gateway.config.routes import Route
 from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.events import RequestKind
-from gateway.inbound.commands import (
-    HOW,
-    MUTED,
-    NOT_MUTABLE,
-    UNMUTED,
-    command_infos,
-    parse_command,
-)
+from gateway.inbound.commands import command_infos, parse_command
 from gateway.inbound.policy import (
     CODE_GIVEN,
     FULL,
@@ -30,6 +23,7 @@ from gateway.inbound.policy import (
     WAITS_FOR_OTHERS,
     usual_rules,
 )
+from gateway.inbound.replies import HOW_QUEUE, MUTED, NOT_MUTABLE, UNMUTED
 from gateway.interactions import Click
 from gateway.store.decisions import (
     CommandReply,
@@ -538,8 +532,8 @@ def test_grants_name_people_who_are_known(name, shown):
     [
         ("/queue drop 7", QueueRemoval(inbox=7)),
         ("/queue FIRST #7", QueuePromotion(inbox=7)),
-        ("/queue drop x", HOW),
-        ("/queue drop 99999999999999999999", HOW),
+        ("/queue drop x", HOW_QUEUE),
+        ("/queue drop 99999999999999999999", HOW_QUEUE),
         ("/queue mode", "The modes are:"),
         ("/queue mode fast", "The modes are:"),
         ("/queue mode Steer", MODE_NOT_YOURS),

@@ -19,7 +19,7 @@ from gateway.conversation import Quote
 from gateway.errors import NOT_SHORTENED, TOO_LONG
 from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
-from gateway.inbound.commands import ASIDE_REPLIES, DECIDED, HOW_ASIDE, NOT_ASIDE, WORKING
+from gateway.inbound.replies import ASIDE_REPLIES, DECIDED, HOW_ASIDE, NOT_ASIDE, WORKING
 from gateway.sessions.aside import LEFT_OUT
 from teams import RoundRobinGroupChat, SelectorGroupChat
 from teams.agents import AssistantAgent

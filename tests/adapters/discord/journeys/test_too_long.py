@@ -4,7 +4,7 @@ from pathlib import Path
 
 from adapters.discord.testing import DiscordSimulator
 from gateway.errors import TOO_LONG
-from gateway.inbound.commands import ASIDE_REPLIES
+from gateway.inbound.replies import ASIDE_REPLIES
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team

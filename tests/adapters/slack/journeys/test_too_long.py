@@ -8,7 +8,7 @@ from adapters.slack.simulator.state import Message
 from adapters.slack.testing import RenderedMessage, SlackSimulator
 from gateway.errors import TOO_LONG
 from gateway.events import AsideWay
-from gateway.inbound.commands import ASIDE_REPLIES, DECIDED
+from gateway.inbound.replies import ASIDE_REPLIES, DECIDED
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
