@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams._contract.agent import Response
 from teams._contract.team import TaskResult
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
@@ -50,7 +50,7 @@ class UserInputManager:
             if iscoroutinefunction(self._callback):
                 return await self._callback(prompt, cancellation_token)
             question = cast("SyncInputFunc", self._callback)
-            return await in_daemon_thread(lambda: question(prompt), name="user input")
+            return await in_daemon_worker(lambda: question(prompt), name="user input")
 
         return ask
 

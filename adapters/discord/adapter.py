@@ -33,7 +33,7 @@ from adapters.discord.inbound.catch_up import CatchUp
 from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.files import Files
 from adapters.discord.inbound.interactions import InteractionHandler
-from adapters.discord.inbound.messages import MessageHandler
+from adapters.discord.inbound.message_handler import MessageHandler
 from adapters.discord.inbound.missed_edits import MissedEdits
 from adapters.discord.inbound.missed_messages import DiscordHistory
 from adapters.discord.inbound.parse_interactions import parse_interaction

@@ -81,7 +81,7 @@ class Terminal:
             # The window was closed: SIGHUP, which comes with that, ends the program in order.
 
     async def _read_lines(self, console: Console) -> AsyncGenerator[str]:
-        """Lines of standard input, read in a daemon thread."""
+        """Lines of standard input, read in a worker."""
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[str] = asyncio.Queue()
 

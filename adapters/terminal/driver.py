@@ -40,10 +40,10 @@ def stop_job() -> None:
         signal.signal(signal.SIGTSTP, handler)
 
 
-class OutputThread(threading.Thread):
+class OutputWorker(threading.Thread):
     """Writes to the terminal, so that nobody waits for it.
 
-    `caught_up` is called, in this thread, when all is written after there was too much of it.
+    `caught_up` is called, in this worker, when all is written after there was too much of it.
     """
 
     def __init__(self, descriptor: int, caught_up: Callable[[], object]) -> None:
@@ -95,7 +95,7 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._output: OutputThread | None = None
+        self._output: OutputWorker | None = None
 
     @property
     def behind(self) -> bool:
@@ -109,7 +109,7 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Take the terminal."""
-        self._output = OutputThread(STDERR, self._paint_anew)
+        self._output = OutputWorker(STDERR, self._paint_anew)
         self._output.start()
         super().start_application_mode()
 

@@ -163,7 +163,7 @@ class PlainChat:
     # input
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Read lines in a daemon thread, which can't be interrupted."""
+        """Read lines in a daemon worker, which can't be interrupted."""
         with suppress(RuntimeError, OSError, ValueError):  # the chat is over, or the input closed
             for line in self._in:
                 loop.call_soon_threadsafe(self._on_line, line)

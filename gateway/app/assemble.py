@@ -64,7 +64,7 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 async def load(path: Path | None) -> LoadedConfig:
     """The config, with its log begun.
 
-    It is read in a thread, since somebody may be typing.
+    A worker reads it, since somebody may be typing.
     """
     loaded = await in_background(load_config, path)
     begin_log(loaded)

@@ -12,7 +12,7 @@ from gateway.store.nodes import NodeRow
 
 DIFFERS = 2.0
 """Seconds from which a difference of clocks is told."""
-_HEADS = ("NODE", "VERSION", "SINCE", "BEAT", "TURNS", "IDLE", "LANES", "LAG", "COMMIT", "LEASES")
+TOP = ("NODE", "VERSION", "SINCE", "HEARTBEAT", "TURNS", "IDLE", "LANES", "LAG", "COMMIT", "LEASES")
 
 
 def serving(nodes: Sequence[NodeRow]) -> list[NodeRow]:
@@ -30,7 +30,7 @@ def node_table(nodes: Sequence[NodeRow], boot: str = "", zone: str = "") -> str:
 
     The one of this `boot` answers. Times are in the zone.
     """
-    rows = [_HEADS, *(_row(each, boot, zone) for each in nodes)]
+    rows = [TOP, *(_row(each, boot, zone) for each in nodes)]
     return columns(rows)
 
 

@@ -90,7 +90,7 @@ def copy_target(
 async def copy_store(store: AnyStore, to: CopyTarget, tell: Callable[[Step], None]) -> str:
     """Copy the store, or go on with a begun copy; the report.
 
-    Nobody may use either of them. `tell` is called in another thread. Raises GatewayError.
+    Nobody may use either of them. `tell` is called in a worker. Raises GatewayError.
     """
     _require_other_kind(store, to.place)
     async with store.own(alone=True), _ends(store, to.place) as (source, target, files):
@@ -145,10 +145,10 @@ async def _ends(
 
 
 async def _run(copy: Copy) -> CopyReport:
-    """Run it in a thread, which ends when this is cancelled."""
-    with ThreadPoolExecutor(1, "parley-copy") as thread:
+    """Run it in a worker, which ends when this is cancelled."""
+    with ThreadPoolExecutor(1, "parley-copy") as worker:
         try:
-            return await asyncio.get_running_loop().run_in_executor(thread, copy.run)
+            return await asyncio.get_running_loop().run_in_executor(worker, copy.run)
         except asyncio.CancelledError:
             copy.end()
             raise

@@ -100,7 +100,7 @@ class _Exporter(trace_exporter.OTLPSpanExporter):
         self._log.setLevel(logging.WARNING)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send spans, in a thread of their own."""
+        """Send spans, in a worker of their own."""
         failure = self.attempt(spans)
         if failure and not self._failing:
             LOG.warning("traces are dropped until the collector answers: %s", failure)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from gateway.adapter import NOT_ALLOWED, AuthError
-from gateway.backfill.messages import BackfillHost, Missed, MissedMessages
+from gateway.backfill.missed_messages import BackfillHost, Missed, MissedMessages
 from gateway.base.clock import sleep
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import UNSTORED, GatewayClosed, GatewayError

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic
 
-from gateway.backfill.messages import BackfillHost
+from gateway.backfill.missed_messages import BackfillHost
 from gateway.base.describe import describe
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Generic
 
 from gateway.adapter import AuthError
-from gateway.backfill.messages import BackfillHost, MissedMessages
+from gateway.backfill.missed_messages import BackfillHost, MissedMessages
 from gateway.backfill.offers import Offers, parse_cursor
 from gateway.backfill.pauses import Pauses
 from gateway.base.describe import describe

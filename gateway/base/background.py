@@ -15,12 +15,12 @@ T = TypeVar("T")
 MANY = 100
 USUAL = sys.getswitchinterval()
 SWITCH = 0.001
-"""Seconds after which a busy thread gives way to another, meanwhile."""
+"""Seconds after which a busy worker gives way to another while this runs."""
 
 
 @contextmanager
 def giving_way() -> Generator[None]:
-    """Let other threads run soon, and the garbage collector not at all.
+    """Let other workers run soon, and the garbage collector not at all.
 
     Nothing interrupts the collector while it looks at all modules, again and again as they are
     imported. If many were, it leaves alone for good what is there then.
@@ -38,7 +38,7 @@ def giving_way() -> Generator[None]:
 
 
 async def in_background(function: Callable[..., T], *arguments: object) -> T:
-    """Call a function in a thread that gives way to this one."""
+    """Call a function in a worker that gives way to this one."""
 
     def call() -> T:
         with giving_way():
@@ -48,7 +48,7 @@ async def in_background(function: Callable[..., T], *arguments: object) -> T:
 
 
 async def import_in_background(*modules: str) -> None:
-    """Import modules in a thread that gives way to this one."""
+    """Import modules in a worker that gives way to this one."""
     if missing := [module for module in modules if module not in sys.modules]:
         await in_background(import_all, *missing)
 

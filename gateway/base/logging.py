@@ -19,7 +19,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from zlib import crc32
 
-from gateway.base.log_thread import LogThread
+from gateway.base.log_worker import LogWorker
 from gateway.base.redaction import REDACTION, RedactingFormatter
 from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 
@@ -142,7 +142,7 @@ def log_json(file: Path | None, level: str, sample: float = 1.0) -> None:
     `sample` is the share of the routine turns that are logged. Raises OSError where the file can't
     be written.
     """
-    handler = LogThread(_LogFile(file) if file else logging.StreamHandler(sys.stderr))
+    handler = LogWorker(_LogFile(file) if file else logging.StreamHandler(sys.stderr))
     handler.setFormatter(JsonFormatter())
     _begin(handler, level, sample)
 
@@ -150,7 +150,7 @@ def log_json(file: Path | None, level: str, sample: float = 1.0) -> None:
 def flush_log() -> None:
     """Write what was logged, within a few seconds."""
     for handler in logging.getLogger().handlers:
-        if isinstance(handler, LogThread):
+        if isinstance(handler, LogWorker):
             handler.flush()
 
 

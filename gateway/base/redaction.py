@@ -103,7 +103,7 @@ class Redaction:
         """Know these, too."""
         new = {*secrets} - self._secrets
         forms = {_look(UNSEEN.sub("", form)) for secret in new for form in _forms(secret)}
-        # Other threads may be searching: both are replaced, not changed.
+        # Other workers may be searching: both are replaced, not changed.
         self._forms |= {form for form in forms if len(form) >= SHORTEST}
         self._secrets |= new
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.base.metrics import Metrics
 from gateway.budgets.allowance import Allowance, UsageSum, budgets_of, scope_names
-from gateway.budgets.messages import nearly_used_notice, substitution_notice, used_up_notice
+from gateway.budgets.budget_notices import nearly_used_notice, substitution_notice, used_up_notice
 from gateway.budgets.shares import BudgetShares, SharedSum
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author

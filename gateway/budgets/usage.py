@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.budgets.allowance import budgets_of, scope_names
-from gateway.budgets.messages import budget_lines, plain_amount
+from gateway.budgets.budget_notices import budget_lines, plain_amount
 from gateway.config.budgets import Budget
 from gateway.conversation import Author
 from gateway.events import ContextFill

@@ -137,7 +137,7 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     if status.nodes:
         yield _gauge("nodes", "Nodes of the store.", len(status.nodes))
         silent = {each.node.name: each.silent for each in status.nodes}
-        yield _gauge("node_beat_age_seconds", "Seconds since its last beat.", silent, "node")
+        yield _gauge("node_heartbeat_age_seconds", "Seconds since a heartbeat.", silent, "node")
     if status.counts is not None:
         yield from _stored(status.counts)
     frames = vitals.platforms.frames()

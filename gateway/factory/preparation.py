@@ -1,4 +1,4 @@
-"""Preparation of first turns: imports and model clients, in a thread."""
+"""Preparation of first turns: imports and model clients, in a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MCP = ("teams.tools.mcp", "mcp", "mcp.client.session", "mcp.client.stdio")
 
 
 class Preparation:
-    """Prepares each team of a config once, in any thread.
+    """Prepares each team of a config once, in any worker.
 
     A model's SDK takes a second to import: nobody could write, read or stop anything meanwhile.
     """

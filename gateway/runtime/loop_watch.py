@@ -26,15 +26,15 @@ _ROOT = Path(__file__).parents[2]
 
 @contextmanager
 def watch_loop(metrics: Metrics, *, stall: float = STALL) -> Generator[None]:
-    """Watch the running loop from a thread; log and count its stalls."""
+    """Watch the running loop from a worker; log and count its stalls."""
     watch = _LoopWatch(asyncio.get_running_loop(), metrics, stall)
-    thread = threading.Thread(target=watch.run, name="loop watch", daemon=True)
-    thread.start()
+    worker = threading.Thread(target=watch.run, name="loop watch", daemon=True)
+    worker.start()
     try:
         yield
     finally:
         watch.end()
-        thread.join()  # it writes nothing into a log that is being closed
+        worker.join()  # it writes nothing into a log that is being closed
 
 
 class _LoopWatch:
@@ -42,14 +42,14 @@ class _LoopWatch:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, metrics: Metrics, stall: float) -> None:
         self._loop = loop
-        self._thread = threading.get_ident()
+        self._loops_worker = threading.get_ident()
         self._metrics = metrics
         self._stall = stall
         self._ended = threading.Event()
         self._answered = threading.Event()
 
     def end(self) -> None:
-        """Let the thread end at once."""
+        """Let the worker end at once."""
         self._ended.set()
         self._answered.set()
 
@@ -79,9 +79,9 @@ class _LoopWatch:
         LOG.warning("the event loop stood for %.0f ms at %s", seconds * 1000, place)
 
     def _place(self) -> str:
-        """The innermost frame of the loop's thread, and the innermost of ours."""
+        """The innermost frame of the loop's worker, and the innermost of ours."""
         # Documented for debuggers, in spite of its name.
-        frame = sys._current_frames().get(self._thread)  # pyright: ignore[reportPrivateUsage]
+        frame = sys._current_frames().get(self._loops_worker)  # pyright: ignore[reportPrivateUsage]
         stack = traceback.StackSummary.extract(traceback.walk_stack(frame), lookup_lines=False)
         ours = next((each for each in stack if Path(each.filename).is_relative_to(_ROOT)), None)
         places = dict.fromkeys(_described(each) for each in (*stack[:1], ours) if each is not None)

@@ -1,4 +1,4 @@
-"""Load of a node, as it tells the others with each beat."""
+"""Load of a node, as it tells the others with each heartbeat."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NodeLoad:
         self._seen = (0.0, 0.0)
 
     def figures(self) -> dict[str, Any]:
-        """The load; may be asked in another thread."""
+        """The load; may be asked in a worker."""
         return {
             "running": self._sessions.running,
             "parallel": self._dispatcher.limit,

@@ -75,7 +75,7 @@ class TurnWriter:
         """Wait until no other node can have the turn. Raises NodeCutOff."""
         loop = asyncio.get_running_loop()
         until = loop.time() + CUT_OFF
-        while not self._speaks():  # after an outage the next beat is near
+        while not self._speaks():  # after an outage the next heartbeat is near
             if loop.time() > until:
                 raise NodeCutOff
             await asyncio.sleep(LOOK)

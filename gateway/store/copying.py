@@ -126,7 +126,7 @@ class Copy:
         self._ended = Event()
 
     def end(self) -> None:
-        """End it from another thread; what is committed stays."""
+        """End it from another worker; what is committed stays."""
         self._ended.set()
         self._source.interrupt()
         self._target.interrupt()

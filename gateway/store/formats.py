@@ -1,6 +1,6 @@
 """Formats of the store, the same in both databases.
 
-A new store is made from `schema.sql`; the numbered scripts in `migrations` bring others up to date.
+A new store is made from `schema.sql`; the numbered scripts in `upgrades` bring others up to date.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ def script(path: str) -> str:
 
 
 @cache
-def migrations() -> Mapping[int, str]:
+def upgrades() -> Mapping[int, str]:
     """The scripts that lead to each format, by its number."""
-    folder = files("gateway.store") / "migrations"
+    folder = files("gateway.store") / "upgrades"
     names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
-    return {int(name[:4]): script(f"migrations/{name}") for name in names}
+    return {int(name[:4]): script(f"upgrades/{name}") for name in names}
 
 
 @cache
 def tables() -> Mapping[str, Table]:
     """Tables of a store that is up to date, by name."""
     with closing(sqlite3.connect(":memory:")) as raw:
-        for each in (script("schema.sql"), *(migrations()[n] for n in migrations() if n > BASE)):
+        for each in (script("schema.sql"), *(upgrades()[n] for n in upgrades() if n > BASE)):
             raw.executescript(each)
         made = raw.execute(_TABLES).fetchall()
         return {name: _table(raw.execute(f"PRAGMA table_info({name})"), sql) for name, sql in made}
@@ -74,7 +74,7 @@ def _table(columns: sqlite3.Cursor, made: str) -> Table:
 
 def newest_format() -> int:
     """The format of a store that is up to date."""
-    return max(migrations())
+    return max(upgrades())
 
 
 def check_upgradable(version: int, what: str) -> None:

@@ -64,7 +64,7 @@ class NodeRow:
     node: Node
     since: float
     silent: float
-    """Seconds since its last beat."""
+    """Seconds since its last heartbeat."""
     draining: bool
     takes_lanes: bool = True
     """False while its config is not that of the others."""
@@ -74,7 +74,7 @@ class NodeRow:
     """Threads with a turn that runs there."""
     leases: tuple[str, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Its load, as it said with its last beat."""
+    """Its load, as it said with its last heartbeat."""
 
     @property
     def serves(self) -> bool:

@@ -140,7 +140,7 @@ class SupportsNodes(SessionReader, Protocol):
         ...
 
     def tell_figures(self, figures: Callable[[], dict[str, Any]]) -> None:
-        """Ask for this node's load with each beat, in another thread."""
+        """Ask for this node's load with each heartbeat, in a worker."""
         ...
 
     async def until_lost(self) -> None:
@@ -180,7 +180,7 @@ class SupportsNodes(SessionReader, Protocol):
     async def dead_nodes(self, boot: str) -> list[str]:
         """Nodes without a sign of life, or gone from their turns.
 
-        Their sessions are ended with the next beat.
+        Their sessions are ended with the next heartbeat.
         """
         ...
 

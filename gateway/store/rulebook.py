@@ -1,6 +1,6 @@
 """Rules for a transaction: frozen values, made on the event loop.
 
-The thread that writes runs them, so they hold nothing that changes, and reach nothing that does.
+The worker that writes runs them, so they hold nothing that changes, and reach nothing that does.
 """
 
 from __future__ import annotations

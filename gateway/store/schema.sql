@@ -1,5 +1,5 @@
 -- The tables of a new store, of format 26, in both databases. Later formats are made by the numbered files in
--- migrations/, never here: a repair finds tables by the places that they have in a new store.
+-- upgrades/, never here: a repair finds tables by the places that they have in a new store.
 -- SQLite takes the text as it is; postgres/dialect.py says what of it is another word in PostgreSQL. What stands in
 -- /*pg ... */ is for PostgreSQL alone, and what stands between /*sqlite*/ and that, for SQLite alone.
 -- Times are seconds since the epoch. Rows of events and checkpoints are only ever added. `rowid` is the order in which
@@ -504,7 +504,7 @@ CREATE TABLE nodes (
     figures   TEXT NOT NULL DEFAULT '{}',      -- JSON: its load, for `parley status`
     since     REAL NOT NULL,
     beat      REAL NOT NULL,                   -- by the database's clock
-    patience  REAL NOT NULL,                   -- seconds without a beat after which it is dead
+    patience  REAL NOT NULL,                   -- seconds without a heartbeat after which it is dead
     draining  BOOLEAN NOT NULL DEFAULT FALSE,
     digest    TEXT NOT NULL DEFAULT ''         -- of its config
 );

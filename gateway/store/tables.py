@@ -57,7 +57,7 @@ class Tables(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """Let a statement that another thread waits for fail."""
+        """Let a statement that another worker waits for fail."""
         ...
 
     def transaction(self, table: str = "") -> AbstractContextManager[None]:

@@ -24,7 +24,7 @@ LOOK_SECONDS = 0.2
 
 
 class CancellationToken:
-    """Cancels what is linked to it, once, from any thread.
+    """Cancels what is linked to it, once, from any worker.
 
     Finished futures and removed callbacks are forgotten, so that a token may live as long as its
     owner.
@@ -316,7 +316,7 @@ class _Pull:
             self._cancel()
 
     def token_cancelled(self) -> None:
-        """Cancel the wait, from whatever thread."""
+        """Cancel the wait, from any worker."""
         try:
             here = asyncio.get_running_loop()
         except RuntimeError:

@@ -96,7 +96,7 @@ def _block(_: None) -> Iterator[str]:
 
 
 def _sequence() -> Callable[[], str]:
-    # Iterators written in C: a step is atomic, so threads need no lock.
+    # Iterators written in C: a step is atomic, so workers need no lock.
     return chain.from_iterable(map(_block, repeat(None))).__next__
 
 

@@ -80,7 +80,7 @@ class ComponentFromConfig(Generic[FromConfigT]):
     def _from_config_past_version(cls, config: dict[str, Any], version: int) -> Self:
         """A new instance from a config of an earlier `component_version`."""
         raise NotImplementedError(
-            f"{cls.__name__} has no migration from component version {version}."
+            f"{cls.__name__} cannot be made from component version {version}."
         )
 
 
@@ -177,7 +177,7 @@ class ComponentLoader:
             ValueError: the provider is unknown or not trusted, a tool has no override, or nothing
                 can be made from the config.
             ValidationError: the form or its config is malformed (a ValueError, too).
-            NotImplementedError: the config is of another version, and there is no migration.
+            NotImplementedError: the config is of another version, which the class cannot read.
             TypeError: the provider is no component, or another kind than expected.
             ImportError: the provider needs an extra that is not installed.
             BadCredentials: a model client has no key.

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
 from teams._base.code_functions import Import
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams._components.component import Component, tool_override
 from teams._components.providers import import_attribute
 from teams._tools.base import NO_TRAITS, BaseTool, ToolTraits
@@ -46,7 +46,7 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
 
     The schema comes from the signature: annotations (described as in `Annotated[str, "..."]`) and
     defaults; the description, where none is given, from the docstring. A plain function runs in a
-    thread of its own, which does not keep the process alive. A parameter `cancellation_token` gets
+    worker of its own, which does not keep the process alive. A parameter `cancellation_token` gets
     the token of the call.
 
     It dumps with its source code, which loading never executes: name a replacement in the
@@ -92,7 +92,7 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
             call = functools.partial(call, **{CANCELLATION_PARAMETER: cancellation_token})
         if self._signature.awaits:
             return await call()
-        return await in_daemon_thread(call, name=f"tool {self.name}")
+        return await in_daemon_worker(call, name=f"tool {self.name}")
 
     @override
     def _to_config(self) -> FunctionToolConfig:

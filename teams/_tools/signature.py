@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from teams._base.threads import is_async
+from teams._base.workers import is_async
 
 CANCELLATION_PARAMETER = "cancellation_token"
 

@@ -96,7 +96,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         system_message: sent first in each model call; None for none.
         sources: without a model: whose messages may hold code; everybody's by default.
         supported_languages: the languages of the blocks to execute; python and sh by default.
-        approval_func: asked for each block before any is executed, a plain function (in a thread of
+        approval_func: asked for each block before any is executed, a plain function (in a worker of
             its own) or a coroutine function; a refusal counts as a failure with exit code 1.
             Without one the run's `approve_code` hook is asked (see `run_hooks`), and without that
             nobody. A function that raises `InputRequired` suspends the run. An agent with a

@@ -15,8 +15,8 @@ from teams._base.fences import fenced_blocks
 from teams._base.image import Image
 from teams._base.json_text import extract_json_from_str
 from teams._base.telemetry import trace_tool
-from teams._base.threads import in_daemon_thread, is_async
 from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
+from teams._base.workers import in_daemon_worker, is_async
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseChatMessage, as_chat_message
 from teams._run.run import (
@@ -224,7 +224,7 @@ async def _ask_approval(approve: ApprovalFuncType, request: ApprovalRequest) -> 
     if is_async(approve):
         return await cast("Awaitable[ApprovalResponse]", approve(request))
     function = cast("SyncApprovalFunc", approve)
-    return await in_daemon_thread(lambda: function(request), name="approval of code")
+    return await in_daemon_worker(lambda: function(request), name="approval of code")
 
 
 def _blocks(call: ToolCall) -> list[CodeBlock] | None:

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._base.malformed import malformed_is_value_error
-from teams._base.threads import in_daemon_thread, is_async
 from teams._base.tool_call import AGENT_PATH, InputRequired
+from teams._base.workers import in_daemon_worker, is_async
 from teams._components.component import Component
 from teams._contract.agent import Response
 from teams._contract.state import BaseState
@@ -49,7 +49,7 @@ class UserProxyAgentConfig(BaseModel, defer_build=True):
 class UserProxyAgent(StreamingChatAgent, Component[UserProxyAgentConfig]):
     """A participant whose messages a human writes.
 
-    `input_func` is called with a prompt: a plain function (in a thread of its own) or a coroutine
+    `input_func` is called with a prompt: a plain function (in a worker of its own) or a coroutine
     function that also takes the cancellation token. Without one the run's `ask` hook is used (see
     `run_hooks`), else `input`. An input function that raises `InputRequired` suspends the run;
     after a resume it is asked again under the same request id (`InputRequestContext.request_id()`).
@@ -140,7 +140,7 @@ class UserProxyAgent(StreamingChatAgent, Component[UserProxyAgentConfig]):
             if is_async(ask):
                 return await run_cancellable(run_bounded(cast("Any", ask)(prompt, token)), token)
             question = cast("SyncInputFunc", ask)
-            answer = in_daemon_thread(lambda: question(prompt), name=f"input of {self.name}")
+            answer = in_daemon_worker(lambda: question(prompt), name=f"input of {self.name}")
             return await run_cancellable(answer, token)
 
     async def on_reset(self, cancellation_token: CancellationToken | None = None) -> None:

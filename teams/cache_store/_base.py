@@ -17,7 +17,7 @@ class CacheStore(ABC, ComponentBase[BaseModel], Generic[T]):
 
     component_type = "cache_store"
     waits: ClassVar[bool] = False
-    """It asks a server: callers on a loop run it in a thread. It must be safe there."""
+    """It asks a server: callers on a loop run it in a worker, where it must be safe."""
 
     @abstractmethod
     def get(self, key: str, default: T | None = None) -> T | None:

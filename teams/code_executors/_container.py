@@ -1,4 +1,4 @@
-"""One container, by blocking calls of the `docker` package, for threads."""
+"""One container, by blocking calls of the `docker` package, for workers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.code import CodeResult
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams._components.component import Component
 from teams._run.merge import GRACE
 from teams.code_executors._command_line import CommandLineCodeExecutor
@@ -212,7 +212,7 @@ class DockerCommandLineCodeExecutor(
         container = self._container
         if container is None:
             raise RuntimeError("The container was stopped while code was to be run in it.")
-        # The thread ends when the command does: it is waited for here, or killed and waited for.
+        # The worker ends when the command does: it is waited for here, or killed and waited for.
         running = asyncio.get_running_loop().create_task(
             self._blocking(partial(container.run, command), "command")
         )
@@ -235,7 +235,7 @@ class DockerCommandLineCodeExecutor(
         running.cancel()
 
     async def _blocking(self, call: Callable[[], T], what: str) -> T:
-        return await in_daemon_thread(call, name=f"docker {what}")
+        return await in_daemon_worker(call, name=f"docker {what}")
 
     def _settings(self) -> ContainerSettings:
         folder = self.work_dir

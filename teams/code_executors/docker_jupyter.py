@@ -16,7 +16,7 @@ from uuid import uuid4
 from typing_extensions import override
 
 from teams._base.code import JupyterCodeResult
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams.code_executors._container import (
     WORKSPACE,
     Container,
@@ -116,10 +116,10 @@ class DockerJupyterServer:
         if self._info is not None:
             return False
         starting = partial(Container, self._settings)
-        container = self._container = await in_daemon_thread(starting, name="docker start")
+        container = self._container = await in_daemon_worker(starting, name="docker start")
         try:
             asking = partial(container.published_port, self._port)
-            port = await in_daemon_thread(asking, name="docker port")
+            port = await in_daemon_worker(asking, name="docker port")
             self._info = JupyterConnectionInfo("127.0.0.1", False, port, self._token)
             async with asyncio.timeout(START_SECONDS):
                 await self._wait_for_answer()
@@ -145,7 +145,7 @@ class DockerJupyterServer:
         """Stop the container."""
         container, self._container, self._info = self._container, None, None
         if container is not None:
-            await in_daemon_thread(container.close, name="docker stop")
+            await in_daemon_worker(container.close, name="docker stop")
 
     def get_client(self) -> JupyterClient:
         """A new client of the server."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams._run.run import largest_result
 from teams._tools.result_size import fit_text
 from teams.code_executors._base import CodeExecutor
@@ -223,7 +223,7 @@ class CodeMixin(AgentState):
                     loop.call_soon_threadsafe(ended.set)
 
         try:
-            return await in_daemon_thread(work, name="code of a chat")
+            return await in_daemon_worker(work, name="code of a chat")
         except asyncio.CancelledError:
             token.cancel()
             with suppress(TimeoutError):

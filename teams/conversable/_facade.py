@@ -1,4 +1,4 @@
-"""Async code called from sync code, on one loop in a thread."""
+"""Async code called from sync code, on one loop in a worker."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from teams.conversable._protocols import Work
 T = TypeVar("T")
 
 _loops: list[asyncio.AbstractEventLoop] = []
-"""The first one serves all; another is one that two threads made at once."""
+"""The first one serves all; another is one that two workers made at once."""
 _BESIDE: ContextVar[bool] = ContextVar("teams_blocks_facade_loop", default=False)
 
 
 def run_to_end(awaitable: Awaitable[T]) -> T:
-    """The outcome of an awaitable; the calling thread waits for it.
+    """The outcome of an awaitable; the calling worker waits for it.
 
     Everything runs on one loop, since model clients keep connections that belong to a loop. It sees
     the caller's context variables. An interrupted caller (Ctrl+C) cancels what it waits for. Called
@@ -71,7 +71,7 @@ def _serve(made: SimpleQueue[asyncio.AbstractEventLoop]) -> None:
 
 
 class _Call(Generic[T]):
-    """An awaitable that a loop takes from another thread."""
+    """An awaitable that a loop takes from another worker."""
 
     def __init__(self, awaitable: Awaitable[T]) -> None:
         self._awaitable = awaitable
@@ -110,5 +110,5 @@ async def _outcome(awaitable: Awaitable[T]) -> T:
     return await awaitable
 
 
-if hasattr(os, "register_at_fork"):  # threads don't go along into a forked process
+if hasattr(os, "register_at_fork"):  # workers don't go along into a forked process
     os.register_at_fork(after_in_child=_loops.clear)

@@ -23,7 +23,7 @@ class Mode:
     """Sync or async: the form of members that the engine calls.
 
     In a sync chat the engine's coroutines never suspend: they need no loop, and every callback runs
-    in the caller's thread.
+    in the caller's worker.
     """
 
     is_async: bool

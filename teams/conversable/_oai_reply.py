@@ -6,8 +6,8 @@ import warnings
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from teams._base.threads import in_daemon_thread
 from teams._base.whole_text import whole_text, whole_texts
+from teams._base.workers import in_daemon_worker
 from teams._messages.chat import FINISH
 from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import check_llm_config
@@ -97,7 +97,7 @@ class ModelMixin(AgentState):
 async def _a_create(client: Any, **request: Any) -> Any:
     if isinstance(client, OpenAIWrapper):
         return await client.a_create(**request)
-    return await in_daemon_thread(partial(client.create, **request), name="model client")
+    return await in_daemon_worker(partial(client.create, **request), name="model client")
 
 
 def _reply(client: Any, response: Any) -> Reply:

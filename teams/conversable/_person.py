@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 
-from teams._base.threads import in_daemon_thread
 from teams._base.tool_call import AGENT_PATH, InputRequired
+from teams._base.workers import in_daemon_worker
 from teams._run.run import current_hooks
 from teams.agents._user_proxy import UserProxyAgent
 from teams.conversable._human_input import Act, Standing, outcome, question
@@ -83,7 +83,7 @@ class PersonMixin(AgentState):
             self._human_input.append(answer)
             return answer
         name = f"input of {self.name}"
-        return await in_daemon_thread(lambda: self.get_human_input(prompt), name=name)
+        return await in_daemon_worker(lambda: self.get_human_input(prompt), name=name)
 
     async def _check_termination_and_human_reply(
         self,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from teams._base.threads import is_async
+from teams._base.workers import is_async
 from teams.conversable._errors import SenderRequired
 from teams.conversable._journal import inside, step
 from teams.conversable._messages import Message

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from teams._base.threads import is_async
 from teams._base.tool_call import check_arguments
 from teams._base.whole_text import whole_texts
+from teams._base.workers import is_async
 from teams._tools.signature import type_hints, unwrap
 from teams.conversable._protocols import Function, Given, Settings
 

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from teams._base.threads import is_async
 from teams._base.tool_call import InputRequired
+from teams._base.workers import is_async
 from teams._contract.turn_record import LEFT_OUT
 from teams._run.run import largest_result
 from teams._tools.result_size import fit_text

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
-from teams._base.threads import in_daemon_thread, is_async
+from teams._base.workers import in_daemon_worker, is_async
 from teams.conversable._cache import Cache, CacheAsStore
 from teams.conversable._facade import run_to_end
 from teams.conversable._mode import Mode, forms
@@ -72,7 +72,7 @@ class _Entry(Rest):
         if is_async(self.client.create):
             response = await create() if mode.is_async else run_to_end(create())
         else:
-            off_loop = partial(in_daemon_thread, create, name="model client")
+            off_loop = partial(in_daemon_worker, create, name="model client")
             response = await mode.call(create, off_loop)
         with suppress(AttributeError, ValueError):  # a class may take no more fields
             response.cost = self.client.cost(response)

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._base.extras import require_packages
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams.memory._base import (
     Memory,
     MemoryContent,
@@ -117,8 +117,8 @@ class StoreMemory(Memory):
         finally:
             work.close()  # it may never have begun
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await in_daemon_thread(work, name=self.store)
+    async def _in_worker(self, work: Callable[[], T]) -> T:
+        return await in_daemon_worker(work, name=self.store)
 
     def _text(self, content: MemoryContent) -> str:
         match content.content, content.mime_type:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic, TypeAlias, TypeVar, Unpack, cast
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams._components.component import Component, ComponentModel, is_component_instance
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
@@ -53,7 +53,7 @@ class KeptAnswers(Generic[T]):
             if not self._store.waits:
                 return ask()
             async with asyncio.timeout(STORE_SECONDS):
-                return await in_daemon_thread(ask, name="cache of model answers")
+                return await in_daemon_worker(ask, name="cache of model answers")
         except Exception as error:
             logger.warning("The cache of model answers could not be %s: %r", what, error)
             return None

@@ -125,7 +125,7 @@ NO_REFUSALS: dict[str, set[str]] = {
     "discord/conversations/threads.py": {"_unkept"},
     "discord/connection/shards.py": {"_connected", "_held", "_newest", "_open"},
     "discord/inbound/archived_threads.py": {"_inherited", "told"},
-    "discord/inbound/messages.py": {"_participates"},
+    "discord/inbound/message_handler.py": {"_participates"},
     "discord/outbound/surface.py": {"_busy", "_dead_ends", "_typing", "_webhooks"},
     "discord/outbound/webhooks.py": {"_sent"},
     "pacing/bucket.py": {"_is_busy"},

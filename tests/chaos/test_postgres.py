@@ -56,7 +56,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(90)]
 
 T = TypeVar("T")
 
-HASTY = Patience(unit=1.0, connection=0.5, silence=0.6, beat=0.1, end=0.5)
+HASTY = Patience(unit=1.0, connection=0.5, silence=0.6, look=0.1, end=0.5)
 """A unit is given up long before the database is back."""
 ENDS = {"queue": ["done", "done"], "approval": ["waiting", "done"]}
 ALICE = Author(id="chat:alice", name="Alice")
@@ -320,7 +320,7 @@ async def test_a_store_whose_server_is_away_at_the_start_says_so(
 async def test_a_lost_transaction_is_not_taken_for_a_later_one_with_its_number(
     tmp_path: Path,
 ) -> None:
-    patience = Patience(unit=30.0, connection=0.5, silence=0.6, beat=0.1, end=0.5)
+    patience = Patience(unit=30.0, connection=0.5, silence=0.6, look=0.1, end=0.5)
     with PostgresServer({"wal_writer_delay": "10s"}) as server:
         async with asyncio.timeout(40), TcpProxy(server.url) as proxy:
             database = Database(url=f"{proxy.url}?connect_timeout=2", patience=patience)

@@ -26,8 +26,8 @@ def unkept_promises_at(url: str) -> list[BrokenPromise]:
     """Broken promises in a PostgreSQL database, which may have no store."""
     from gateway.store.postgres.connection import PostgresConnection
     from gateway.store.postgres.database import Database
-    from gateway.store.postgres.migrate import version_of
     from gateway.store.postgres.pool import connect
+    from gateway.store.postgres.upgrade import version_of
 
     with closing(connect(Database(url=url))) as raw:
         return broken_promises(PostgresConnection(raw)) if version_of(raw) else []

@@ -12,7 +12,7 @@ from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import POINTER
 from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply
-from adapters.discord.inbound.messages import MessageHandler
+from adapters.discord.inbound.message_handler import MessageHandler
 from adapters.discord.inbound.missed_messages import DiscordHistory
 from adapters.discord.inbound.parse_interactions import Acted, MessageCommand
 from adapters.discord.inbound.parse_messages import (

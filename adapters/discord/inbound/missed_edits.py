@@ -9,7 +9,7 @@ from typing import Any
 
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.rest import UNKNOWN_MESSAGE, ApiError, Rest
-from adapters.discord.inbound.messages import MessageHandler
+from adapters.discord.inbound.message_handler import MessageHandler
 from adapters.discord.inbound.parse_messages import parse_message
 from gateway.adapter import AdapterHost
 from gateway.conversation import RecentMessage

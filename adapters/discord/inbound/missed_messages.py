@@ -20,7 +20,7 @@ from adapters.discord.connection.values import (
 from adapters.discord.custom_ids import custom_id
 from adapters.discord.inbound.archived_threads import ArchivedThreads, place_of
 from adapters.discord.inbound.contents import InboundContext
-from adapters.discord.inbound.messages import MessageHandler
+from adapters.discord.inbound.message_handler import MessageHandler
 from adapters.discord.inbound.parse_messages import ParsedMessage, parse_page
 from adapters.discord.read_message import read_buttons
 from gateway.adapter import AdapterHost

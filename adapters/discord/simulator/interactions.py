@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from enum import IntEnum
 
-from adapters.discord.simulator import messages, payloads
+from adapters.discord.simulator import message_actions, payloads
 from adapters.discord.simulator.components import CUSTOM_ID
 from adapters.discord.simulator.errors import (
     Json,
@@ -147,7 +147,7 @@ def answer(world: World, interaction: Interaction, kind: int, data: Json, draft:
         case Callback.DEFER_UPDATE if from_component:
             pass
         case Callback.UPDATE if from_component and interaction.message:
-            messages.edit(world, interaction.message, draft)
+            message_actions.edit(world, interaction.message, draft)
             interaction.response = interaction.message
         case Callback.CHOICES if interaction.type is InteractionType.AUTOCOMPLETE:
             interaction.choices = data.get("choices") or []
@@ -203,7 +203,7 @@ def original(interaction: Interaction) -> Message:
 def fill(world: World, message: Message, draft: Draft) -> Message:
     """Edit an answer; one that was being thought about is there now."""
     message.flags &= ~MessageFlag.LOADING
-    return messages.edit(world, message, draft)
+    return message_actions.edit(world, message, draft)
 
 
 def own_message(interaction: Interaction, message_id: int) -> Message:
@@ -217,7 +217,7 @@ def own_message(interaction: Interaction, message_id: int) -> Message:
 
 def _post_response(world: World, interaction: Interaction, draft: Draft) -> Message:
     ephemeral = bool((draft.flags or 0) & MessageFlag.EPHEMERAL)
-    return messages.post(
+    return message_actions.post(
         world,
         interaction.channel,
         world.bot,
@@ -230,17 +230,17 @@ def _post_deferred(world: World, interaction: Interaction, draft: Draft) -> Mess
     ephemeral = (draft.flags or 0) & MessageFlag.EPHEMERAL
     flags = int(MessageFlag.LOADING | ephemeral)
     origin = _origin(world, interaction, ephemeral=bool(ephemeral), flags=flags)
-    return messages.post(world, interaction.channel, world.bot, Draft(), origin)
+    return message_actions.post(world, interaction.channel, world.bot, Draft(), origin)
 
 
 def _origin(
     world: World, interaction: Interaction, *, ephemeral: bool, flags: int = 0
-) -> messages.Origin:
+) -> message_actions.Origin:
     kind = MessageType.DEFAULT
     if interaction.type is InteractionType.COMMAND:
         menu = interaction.data["type"] != 1
         kind = MessageType.CONTEXT_MENU_COMMAND if menu else MessageType.CHAT_INPUT_COMMAND
-    return messages.Origin(
+    return message_actions.Origin(
         type=kind,
         webhook=world.bot.id,
         interaction=interaction,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.discord.simulator import messages, payloads
+from adapters.discord.simulator import message_actions, payloads
 from adapters.discord.simulator.calls import Call, Reply, Routes, channel_of, message_of
 from adapters.discord.simulator.clock import creation_time
 from adapters.discord.simulator.errors import invalid, known_error, too_many_old_edits, unknown
@@ -62,7 +62,7 @@ def _create_message(world: World, call: Call) -> Reply:
     check_not_empty(draft)
     if draft.enforce_nonce and (known := _same_nonce(world, channel, draft.nonce)):
         return Reply(200, world.renderer.message(known))
-    message = messages.post(world, channel, world.bot, draft)
+    message = message_actions.post(world, channel, world.bot, draft)
     return Reply(200, world.renderer.message(message))
 
 
@@ -92,14 +92,14 @@ def _edit_message(world: World, call: Call) -> Reply:
     check(world, message.channel)
     if message.author is not world.bot or message.webhook_id not in (None, world.bot.id):
         raise known_error("not the author")
-    if messages.is_locked_to(message.channel, world.bot):
+    if message_actions.is_locked_to(message.channel, world.bot):
         raise known_error("thread locked")
     if message.channel.archived:
         raise known_error("thread archived")
     _check_age(world, message)
     draft = read(call.body, call.uploads, EDIT, old_flags=message.flags)
     _check_something_left(message, draft.content, draft.embeds, draft.components)
-    messages.edit(world, message, draft)
+    message_actions.edit(world, message, draft)
     return Reply(200, world.renderer.message(message))
 
 
@@ -130,15 +130,15 @@ def _delete_message(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     needed = 0 if message.author is world.bot else Permission.MANAGE_MESSAGES
     check(world, message.channel, needed)
-    messages.check_frozen(message.channel, world.bot)
-    messages.delete(world, message)
+    message_actions.check_frozen(message.channel, world.bot)
+    message_actions.delete(world, message)
     return Reply()
 
 
 def _start_typing(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     check(world, channel, sending(channel))
-    messages.type_in(world, channel, world.bot)
+    message_actions.type_in(world, channel, world.bot)
     return Reply()
 
 
@@ -150,15 +150,15 @@ def _add_reaction(world: World, call: Call) -> Reply:
     emoji = call.parameters["emoji_name"]
     if emoji.isascii() and ":" not in emoji:
         raise unknown("Emoji")
-    messages.react(world, message, world.bot, emoji)
+    message_actions.react(world, message, world.bot, emoji)
     return Reply()
 
 
 def _remove_reaction(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     check(world, message.channel)
-    messages.check_frozen(message.channel, world.bot)
-    messages.unreact(world, message, world.bot, call.parameters["emoji_name"])
+    message_actions.check_frozen(message.channel, world.bot)
+    message_actions.unreact(world, message, world.bot, call.parameters["emoji_name"])
     return Reply()
 
 

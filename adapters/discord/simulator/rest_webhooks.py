@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from adapters.discord.simulator import interactions, messages, payloads, threads
+from adapters.discord.simulator import interactions, message_actions, payloads, threads
 from adapters.discord.simulator.calls import Call, Reply, Routes, channel_of
 from adapters.discord.simulator.errors import (
     ApiError,
@@ -69,15 +69,15 @@ def _execute_webhook(world: World, call: Call) -> Reply:
 
 
 def _write(world: World, webhook: Webhook, place: Channel, draft: Draft, body: Json) -> Message:
-    name = draft.username or webhook.name
-    if not 1 <= len(name) <= NAME:
+    if not 1 <= len(name := draft.username or webhook.name) <= NAME:
         raise wrong_length("username", 1, NAME)
     if "discord" in name.lower() or "clyde" in name.lower():
         raise invalid("username", "USERNAME_INVALID_CONTAINS", 'Username cannot contain "discord"')
     identity = User(webhook.id, name, bot=True)
-    origin = messages.Origin(webhook=webhook.id, webhook_avatar=draft.avatar_url and "0" * 32)
+    avatar = draft.avatar_url and "0" * 32
+    origin = message_actions.Origin(webhook=webhook.id, webhook_avatar=avatar)
     if place.type is not ChannelType.FORUM:
-        return messages.post(world, place, identity, draft, origin)
+        return message_actions.post(world, place, identity, draft, origin)
     if not body.get("thread_name"):
         raise ApiError(400, 220001, "Webhooks posted to forum channels must have a thread_name")
     settings: Json = {**body, "name": body["thread_name"]}
@@ -95,7 +95,7 @@ def _edit_message(world: World, call: Call) -> Reply:
 
 
 def _delete_message(world: World, call: Call) -> Reply:
-    messages.delete(world, _message(world, call))
+    message_actions.delete(world, _message(world, call))
     return Reply()
 
 

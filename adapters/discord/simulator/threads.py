@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapters.discord.simulator import messages, payloads
+from adapters.discord.simulator import message_actions, payloads
 from adapters.discord.simulator.errors import Json, invalid, known_error, required, wrong_length
 from adapters.discord.simulator.message_drafts import Draft
 from adapters.discord.simulator.model import (
@@ -34,14 +34,14 @@ def from_message(world: World, message: Message, owner: User, settings: Json) ->
     thread = _create_thread(world, message.id, parent, kind, owner, settings)
     message.thread = thread
     message.flags |= MessageFlag.HAS_THREAD
-    messages.publish(world, "MESSAGE_UPDATE", message)
+    message_actions.publish(world, "MESSAGE_UPDATE", message)
     start = Message(
         world.ids.new(), thread, message.author, "", type=MessageType.THREAD_STARTER_MESSAGE
     )
-    start.reference = messages.starter(message)
+    start.reference = message_actions.starter(message)
     start.referenced, start.replied = message, True
     thread.messages[start.id] = start
-    messages.publish(world, "MESSAGE_CREATE", start)
+    message_actions.publish(world, "MESSAGE_CREATE", start)
     return thread
 
 
@@ -54,7 +54,7 @@ def without_message(world: World, parent: Channel, owner: User, settings: Json) 
             world.ids.new(), parent, owner, thread.name, type=MessageType.THREAD_CREATED
         )
         parent.messages[announced.id] = announced
-        messages.publish(world, "MESSAGE_CREATE", announced)
+        message_actions.publish(world, "MESSAGE_CREATE", announced)
     return thread
 
 
@@ -65,8 +65,8 @@ def forum_post(
     kind = ChannelType.PUBLIC_THREAD
     thread = _create_thread(world, world.ids.new(), forum, kind, owner, settings)
     thread.applied_tags = [str(each) for each in settings.get("applied_tags") or []]
-    origin = messages.Origin(id=thread.id)
-    return thread, messages.post(world, thread, owner, draft, origin)
+    origin = message_actions.Origin(id=thread.id)
+    return thread, message_actions.post(world, thread, owner, draft, origin)
 
 
 def change(world: World, thread: Channel, who: User, settings: Json) -> None:
@@ -92,7 +92,7 @@ def change(world: World, thread: Channel, who: User, settings: Json) -> None:
             world.ids.new(), thread, who, thread.name, type=MessageType.CHANNEL_NAME_CHANGE
         )
         thread.messages[notice.id] = notice
-        messages.publish(world, "MESSAGE_CREATE", notice)
+        message_actions.publish(world, "MESSAGE_CREATE", notice)
 
 
 def add_member(world: World, thread: Channel, user: User) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from adapters.discord.simulator import components, messages, payloads
+from adapters.discord.simulator import components, message_actions, payloads
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.message_drafts import Draft, Upload
 from adapters.discord.simulator.model import Channel, Role, User
@@ -95,7 +95,7 @@ def resolve_value(data: Json, channel: Channel, value: User | Role | Channel) ->
 
 def _attach_file(world: World, channel: Channel, data: Json, file: File) -> str:
     draft = Draft(uploads={"0": Upload(*file)})
-    (attachment,) = messages.attachments(world, channel, draft)
+    (attachment,) = message_actions.attachments(world, channel, draft)
     shown = world.cdn.payload(channel, attachment, ephemeral=True)
     data.setdefault("resolved", {}).setdefault("attachments", {})[shown["id"]] = shown
     return str(shown["id"])

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
-from adapters.discord.simulator import components, interactions, messages, threads
+from adapters.discord.simulator import components, interactions, message_actions, threads
 from adapters.discord.simulator.errors import ApiError, Json
 from adapters.discord.simulator.message_drafts import Draft, Upload
 from adapters.discord.simulator.model import (
@@ -79,7 +79,7 @@ class Person:
         """Forward a message."""
         self._check_may(to, sending(to))
         reference: Json = {
-            "type": messages.FORWARD,
+            "type": message_actions.FORWARD,
             "channel_id": str(message.channel.id),
             "message_id": str(message.id),
         }
@@ -89,26 +89,26 @@ class Person:
         """Change an own message, and what else Discord shows of it."""
         self._check_own(message)
         message.parts = {**message.parts, **parts}
-        return messages.edit(self._world, message, Draft(content=text))
+        return message_actions.edit(self._world, message, Draft(content=text))
 
     async def deletes(self, message: Message) -> None:
         """Delete an own message, or any with the permission to manage them."""
         if message.author is not self.user:
             self._check_may(message.channel, Permission.MANAGE_MESSAGES)
-        messages.delete(self._world, message)
+        message_actions.delete(self._world, message)
 
     async def reacts(self, message: Message, emoji: str) -> None:
         """Add a reaction."""
         self._check_may(message.channel, Permission.ADD_REACTIONS)
-        messages.react(self._world, message, self.user, emoji)
+        message_actions.react(self._world, message, self.user, emoji)
 
     async def unreacts(self, message: Message, emoji: str) -> None:
         """Take an own reaction away."""
-        messages.unreact(self._world, message, self.user, emoji)
+        message_actions.unreact(self._world, message, self.user, emoji)
 
     async def types(self, channel: Channel) -> None:
         """Be seen typing."""
-        messages.type_in(self._world, channel, self.user)
+        message_actions.type_in(self._world, channel, self.user)
 
     def sees(self, channel: Channel) -> list[Message]:
         """Messages in a channel that this person sees, ephemeral ones included."""
@@ -308,7 +308,7 @@ class Person:
         ):
             raise ImpossibleAction(f"A message has 1 to {LONGEST} characters.")
         with _client_errors():
-            return messages.post(self._world, channel, self.user, draft)
+            return message_actions.post(self._world, channel, self.user, draft)
 
 
 def _user_of(value: Any) -> Any:

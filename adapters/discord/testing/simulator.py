@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from typing import Self, TypeVar
 
-from adapters.discord.simulator import interactions, messages, threads
+from adapters.discord.simulator import interactions, message_actions, threads
 from adapters.discord.simulator.calls import Call
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.gateway import Gateway
@@ -186,11 +186,11 @@ class DiscordSimulator:
         if isinstance(what, Channel):
             self.world.delete_channel(what)
         else:
-            messages.delete(self.world, what)
+            message_actions.delete(self.world, what)
 
     def purge(self, found: Sequence[Message]) -> None:
         """Delete several messages of a channel at once, as moderators' bots do."""
-        messages.delete_many(self.world, found)
+        message_actions.delete_many(self.world, found)
 
     def archive(self, thread: Channel, *, locked: bool = False) -> None:
         """Archive a thread, as a moderator does."""
@@ -206,11 +206,11 @@ class DiscordSimulator:
 
         An event may be delivered up to N times (Discord's API reference, "Consistency").
         """
-        messages.publish(self.world, "MESSAGE_CREATE", message)
+        message_actions.publish(self.world, "MESSAGE_CREATE", message)
 
     def unfurl(self, message: Message, **embed: str) -> None:
         """Add previews of a message's links, published as an edit."""
-        messages.unfurl(self.world, message, dict(embed))
+        message_actions.unfurl(self.world, message, dict(embed))
 
     def advance(self, seconds: float) -> None:
         """Push the time on: links and tokens expire, silent threads are archived."""

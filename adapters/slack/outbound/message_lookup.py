@@ -14,7 +14,7 @@ from adapters.slack.connection.rate_limits import HISTORY, REPLIES
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.files import PREFIX, has_mark
 from adapters.slack.outbound.message_streams import MessageStreams
-from adapters.slack.outbound.messages import MessageRef, Messages
+from adapters.slack.outbound.own_messages import MessageRef, Messages
 from adapters.slack.outbound.paced_calls import PacedCalls
 from gateway.surface import CallRejected, OutcomeUnknown, Place, RateLimited
 

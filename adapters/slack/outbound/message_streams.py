@@ -16,8 +16,8 @@ from typing import Any
 from adapters.slack.connection.rate_limits import APPEND, START, STOP
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.blocks import metadata, speech_blocks
-from adapters.slack.outbound.messages import MessageRef, Messages
 from adapters.slack.outbound.notification import summary
+from adapters.slack.outbound.own_messages import MessageRef, Messages
 from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.refusals import Refusals
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks

@@ -21,7 +21,7 @@ from adapters.slack.outbound.blocks import (
     heading,
     rest,
 )
-from adapters.slack.outbound.messages import MessageRef
+from adapters.slack.outbound.own_messages import MessageRef
 from adapters.slack.outbound.text import cut, fence_end, settled
 from gateway.render.links import dead_links
 from gateway.render.sanitize import label

@@ -27,8 +27,8 @@ from adapters.slack.outbound.blocks import (
 from adapters.slack.outbound.files import PREFIX, Files
 from adapters.slack.outbound.message_lookup import MessageLookup
 from adapters.slack.outbound.message_streams import MessageStreams
-from adapters.slack.outbound.messages import Messages
 from adapters.slack.outbound.notification import summary
+from adapters.slack.outbound.own_messages import Messages
 from adapters.slack.outbound.paced_calls import FLUSH, PacedCalls
 from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses

@@ -82,7 +82,7 @@ class ArgumentsScreen(Overlay[None]):
             yield self._keys
 
     async def on_mount(self) -> None:
-        """Show all of them; colours are made in a thread."""
+        """Show all of them; a worker makes the colours."""
         for argument in (*self._item.arguments, *self._item.replaced):
             self._add(name := heading(argument), name.content)
             if argument.kind not in IN_LINE:

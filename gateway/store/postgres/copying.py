@@ -21,9 +21,9 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import place_of, translate
 from gateway.store.postgres.jobs import TABLES
 from gateway.store.postgres.membership import Membership
-from gateway.store.postgres.migrate import bring_up_to_date, version_of
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
+from gateway.store.postgres.upgrade import bring_up_to_date, version_of
 from gateway.store.tables import ROW_NUMBER, StoredRow, copied, refused
 from gateway.store.units.counts import FIGURES, USED_DAYS
 from gateway.store.units.search_index import index_anew
@@ -32,7 +32,7 @@ _DROP_UNNAMED = """
     DELETE FROM contents WHERE sha256 NOT IN (SELECT sha256 FROM attachments UNION
      SELECT sha256 FROM work_files WHERE sha256 IS NOT NULL)
 """
-_LIVES = "SELECT 1 FROM nodes WHERE boot = $1 FOR KEY SHARE"  # its beat goes on
+_LIVES = "SELECT 1 FROM nodes WHERE boot = $1 FOR KEY SHARE"  # its heartbeat goes on
 _PLACE = "ctid"
 """The place of a row: nobody moves rows while the store is owned."""
 _READ = {
@@ -130,7 +130,7 @@ class PostgresTables:
         }
 
     def interrupt(self) -> None:
-        """Let a statement that another thread waits for fail."""
+        """Let a statement that another worker waits for fail."""
         self._raw.cancel_safe(timeout=5.0)
 
     def is_begun(self) -> bool:

@@ -28,7 +28,7 @@ class Patience:
     """A transaction may stand idle so long: then a process frozen inside one loses its locks."""
     silence: float = 25.0
     """A connection that says nothing so long is given up: longer than a statement may take."""
-    beat: float = 2.0
+    look: float = 2.0
     """Time between two looks for connections that say nothing."""
     owner: float = 5.0
     """A node waits so long for a process that has the store alone, and may just have ended."""

@@ -8,8 +8,8 @@ from hashlib import sha256
 from gateway.errors import NotFound
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
-from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.pool import connect
+from gateway.store.postgres.upgrade import known_version
 from gateway.store.records import StoreFault
 from gateway.store.units.invariants import broken_laws
 

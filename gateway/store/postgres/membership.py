@@ -1,4 +1,4 @@
-"""Membership of a node: a session, a row, and its beat.
+"""Membership of a node: a session, a row, and its heartbeat.
 
 All nodes share an advisory lock, which a copy and processes of earlier versions take alone. The row
 in `nodes` says that a node lives: each of its transactions reads it under a lock that those who
@@ -70,7 +70,7 @@ SIGN = """
 """Lets the database tell itself from a restored one: the transaction writes down its own number."""
 _TIDY = "DELETE FROM session_marks c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = c.boot)"
 _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
-_BEAT = f"""
+_HEARTBEAT = f"""
     UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1 AND tableoid = $3
     RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store), server_time(),
      {IS_ORIGINAL}
@@ -86,9 +86,9 @@ _LEAVE = "DELETE FROM nodes WHERE boot = $1"
 NODES = "nodes"
 """The boot in `owner`, which no process of an earlier version has."""
 SPEAKS = 0.6
-"""Part of a node's patience for which it speaks after a beat."""
-BEATS = 4
-"""Beats in a node's patience."""
+"""Part of a node's patience for which it speaks after a heartbeat."""
+HEARTBEATS = 4
+"""Heartbeats in a node's patience."""
 
 
 class Membership:
@@ -109,13 +109,13 @@ class Membership:
         self._database = database
         self._clock = clock
         self._ahead = 0.0
-        """Seconds by which the clock was ahead of the database's at the last beat."""
+        """Seconds by which the clock was ahead of the database's at the last heartbeat."""
         self._alone = alone
         self._ended = Event()
         self._late = Event()
         # A daemon: a process that ends without `release` is not held by it.
-        self._thread = Thread(target=self._keep, name="parley-node", daemon=True)
-        self._beat_at = monotonic()
+        self._worker = Thread(target=self._keep, name="parley-node", daemon=True)
+        self._sent_at = monotonic()
         self.node = node
         self.table = 0
         """The table with its row; that of a restored database is another one."""
@@ -129,9 +129,9 @@ class Membership:
         self.is_outdated = False
         """A newer version of Parley has changed the tables."""
         self.nodes = 1
-        """Number of nodes, as of the last beat."""
+        """Number of nodes, as of the last heartbeat."""
         self.figures: Callable[[], dict[str, Any]] = dict
-        """The load of this node; asked in this thread."""
+        """The load of this node; asked in this worker."""
 
     @property
     def boot(self) -> str:
@@ -141,7 +141,7 @@ class Membership:
     @property
     def speaks(self) -> bool:
         """True while no other node can have declared this one dead."""
-        return not self.is_lost and monotonic() - self._beat_at < SPEAKS * self._database.failover
+        return not self.is_lost and monotonic() - self._sent_at < SPEAKS * self._database.failover
 
     def enter(self, raw: Raw) -> None:
         """Keep out who wants the store alone. Raises StoreInUse.
@@ -164,11 +164,11 @@ class Membership:
                 raise self._in_use(other)
             self._ended.wait(0.1)
         self._hold(raw)
-        self._thread.start()
+        self._worker.start()
 
     def _joins(self, raw: Raw) -> str:
         """Add the row; otherwise the name of a node in the way."""
-        self._beat_at = monotonic()
+        self._sent_at = monotonic()
         with raw.transaction():
             cursor = RawCursor(raw)
             cursor.execute(LOCK, [STORE])
@@ -202,29 +202,29 @@ class Membership:
         return raw.execute((_TAKE if self._alone else _SHARE).encode()).fetchall()[0][0]
 
     def _keep(self) -> None:
-        """Beat on the session, or make a new one, until `release`."""
-        while not self._ended.wait(self._database.failover / BEATS) and not self.is_lost:
+        """Send heartbeats on the session, or make a new one, until `release`."""
+        while not self._ended.wait(self._database.failover / HEARTBEATS) and not self.is_lost:
             try:
                 self._look()
             except psycopg.Error as error:
                 self._lose(error)
-            except Exception:  # without a beat this node would be taken for dead
-                LOG.exception("a beat of this node failed, and is tried again")
+            except Exception:  # without a heartbeat this node would be taken for dead
+                LOG.exception("a heartbeat of this node failed: it is retried")
         self._leave()
 
     def _look(self) -> None:
         if self.session.connection is None:
             self._come_back()
         if (connection := self.session.connection) is not None:
-            self._beat(connection)
+            self._heartbeat(connection)
         if self.unreachable_since is not None:
             LOG.info("the database %s answers again", place_of(self._database.url))
             self.unreachable_since = None
 
-    def _beat(self, connection: PostgresConnection) -> None:
+    def _heartbeat(self, connection: PostgresConnection) -> None:
         began, pipeline = monotonic(), connection.pipeline
         figures = {**self.figures(), "clock": self._ahead}
-        sent = pipeline.send(_BEAT, [self.boot, json.dumps(figures), self.table])
+        sent = pipeline.send(_HEARTBEAT, [self.boot, json.dumps(figures), self.table])
         asked_at = self._clock()
         rows = pipeline.rows(sent, tuple)
         if not rows or rows[0][3] is False:  # or the tables' rows were replaced by a copy's
@@ -232,8 +232,8 @@ class Membership:
             return
         self.nodes, version, server_time, _ = rows[0]
         self._ahead = round((asked_at + self._clock()) / 2 - server_time, 1)
-        self.is_steady = began - self._beat_at < self._database.failover / 2
-        self._beat_at = began
+        self.is_steady = began - self._sent_at < self._database.failover / 2
+        self._sent_at = began
         if self.is_steady:  # on a session of its own: the dead may hold up all others
             pipeline.send(_END_DEAD, [self.boot])
             pipeline.wait()
@@ -245,7 +245,7 @@ class Membership:
         self._hold(raw)
         if not self._locks(raw):
             # Another process tries to have it alone, and finds that this one lives.
-            self._beat(PostgresConnection(raw))
+            self._heartbeat(PostgresConnection(raw))
             self._close()
 
     def _lose(self, error: psycopg.Error) -> None:
@@ -280,15 +280,15 @@ class Membership:
                 connection.pipeline.raw.close()
 
     def release(self, seconds: float = 1.0) -> None:
-        """Be a node no more; its thread is interrupted after so long."""
+        """Be a node no more; its worker is interrupted after so long."""
         self._ended.set()
-        if self._thread.ident is None:
+        if self._worker.ident is None:
             self.session.interrupt()
             return
-        self._thread.join(seconds)
+        self._worker.join(seconds)
         self._late.set()
         self.session.interrupt()
-        self._thread.join(seconds)
+        self._worker.join(seconds)
 
 
 def _first(raw: Raw, query: str) -> str:

@@ -117,7 +117,7 @@ class NodeOperations(UnitWriter):
     async def dead_nodes(self, boot: str) -> list[str]:
         """Nodes without a sign of life, or gone from their turns.
 
-        Their sessions are ended with the next beat.
+        Their sessions are ended with the next heartbeat.
         """
         rows = await self.read(lambda connection: connection.fetch(_DEAD, {"boot": boot}))
         return [row["boot"] for row in rows]

@@ -1,4 +1,4 @@
-"""Connections and threads of a node."""
+"""Connections and workers of a node."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gateway.errors import GatewayClosed, StoreTaken
 from gateway.store.nodes import Node
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
-from gateway.store.postgres.membership import BEATS, Membership
-from gateway.store.postgres.migrate import bring_up_to_date
+from gateway.store.postgres.membership import HEARTBEATS, Membership
 from gateway.store.postgres.pool import connect, open_pool
 from gateway.store.postgres.transactions import Transactions, Work
+from gateway.store.postgres.upgrade import bring_up_to_date
 
 T = TypeVar("T")
 
@@ -25,22 +25,22 @@ CUT_EVERY = 0.1
 SILENT = 0.3
 """Seconds without an answer after which a store that is closed waits for none."""
 END, AT_ONCE = 1.0, 0.1
-"""Seconds in which threads end that may be connecting, and where the database says nothing."""
+"""Seconds in which workers end that may be connecting, and where the database says nothing."""
 
 
 class Running:
-    """Runs units in threads, one for each connection."""
+    """Runs units in workers, one for each connection."""
 
     def __init__(self, database: Database, membership: Membership) -> None:
         self.membership = membership
         self.pool = open_pool(database, membership.boot)
         self._patience = database.patience
-        self._beat = min(database.failover / BEATS, self._patience.beat)
-        self._silence = database.failover / 2  # two beats: between them it is idle
+        self._between = min(database.failover / HEARTBEATS, self._patience.look)
+        self._silence = database.failover / 2  # two heartbeats: between them it is idle
         boot, table = membership.boot, membership.table
         self.transactions = Transactions(self.pool, boot, table, database)
         self._loop = asyncio.get_running_loop()
-        self._threads = ThreadPoolExecutor(database.pool_size, thread_name_prefix="parley-store")
+        self._workers = ThreadPoolExecutor(database.pool_size, thread_name_prefix="parley-store")
         self._works: dict[asyncio.Future[Any], Work] = {}
         self._watch = self._loop.call_later(0, self._look)
         self.lost = asyncio.Event()
@@ -77,8 +77,8 @@ class Running:
 
     def _submit(self, work: Work, job: Callable[[], T]) -> asyncio.Future[T]:
         try:
-            future = self._loop.run_in_executor(self._threads, job)
-        except RuntimeError as error:  # its threads have ended
+            future = self._loop.run_in_executor(self._workers, job)
+        except RuntimeError as error:  # its workers have ended
             raise GatewayClosed from error
         self._works[future] = work
         future.add_done_callback(self._done)
@@ -97,7 +97,7 @@ class Running:
             self.lost.set()
         if self.membership.is_outdated:
             self.outdated.set()
-        self._watch = self._loop.call_later(self._beat, self._look)
+        self._watch = self._loop.call_later(self._between, self._look)
 
     async def close(self) -> None:
         """Let units end for a while, and close all connections."""
@@ -105,7 +105,7 @@ class Running:
         silent = await self._is_silent_to_the_end()
         seconds = AT_ONCE if silent else END
         self.transactions.closing.set()
-        self._threads.shutdown(wait=False)
+        self._workers.shutdown(wait=False)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._cut_short(), name="store's end")
             group.create_task(

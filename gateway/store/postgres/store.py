@@ -40,11 +40,11 @@ from gateway.store.postgres.group import Group
 from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.listening import listen
 from gateway.store.postgres.membership import IS_ORIGINAL, SIGN
-from gateway.store.postgres.migrate import check_up_to_date, known_version
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.reload_operations import ReloadOperations
 from gateway.store.postgres.running import Running, running
 from gateway.store.postgres.transactions import Work
+from gateway.store.postgres.upgrade import check_up_to_date, known_version
 from gateway.store.postgres.work_folder import WorkFolders
 from gateway.store.records import PoolFigures, StoreFault
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
@@ -102,7 +102,7 @@ class PostgresReader(UnitReader):
             return await asyncio.to_thread(self._read, unit, work)
         finally:
             late.cancel()
-            work.interrupt()  # its thread may go on although nobody waits for it
+            work.interrupt()  # its worker may go on although nobody waits for it
 
     def _read(self, unit: Callable[[PostgresConnection], T], work: Work) -> T:
         with closing(connect(self._database)) as raw:
@@ -182,7 +182,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
         return self._running.membership.nodes if self._running else 0
 
     def tell_figures(self, figures: Callable[[], dict[str, Any]]) -> None:
-        """Ask for this node's load with each beat, in another thread."""
+        """Ask for this node's load with each heartbeat, in a worker."""
         if self._running is not None:
             self._running.membership.figures = figures
 

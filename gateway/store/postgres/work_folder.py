@@ -277,7 +277,7 @@ class WorkFolders:
 
 
 def _has_entries(folder: Path) -> bool:
-    # On the event loop: most threads have no files, and a thread of its own costs more than that.
+    # On the event loop: most threads have no files, and a worker of its own costs more than that.
     try:
         with os.scandir(folder) as entries:
             return next(entries, None) is not None

@@ -1,1 +1,1 @@
-"""The SQLite driver: one writer thread, readers, lock, backup, migration."""
+"""The SQLite driver: one writing worker, readers, lock, backup, upgrade."""

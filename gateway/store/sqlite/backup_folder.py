@@ -14,7 +14,7 @@ from gateway.base.clock import JUMP
 from gateway.base.describe import describe
 from gateway.errors import StoreUnwritable
 from gateway.store.sqlite.backup import lacking_space
-from gateway.store.sqlite.migrate import APPLICATION_ID
+from gateway.store.sqlite.upgrade import APPLICATION_ID
 
 ID_FILE = "backup-id"
 """Name of the file beside the store that tells its backups from those of others."""

@@ -10,18 +10,18 @@ from typing import TypeVar
 
 from gateway.errors import StoreCorrupt, StoreError
 from gateway.store.connection import Unit
-from gateway.store.formats import migrations, newest_format, tables
+from gateway.store.formats import newest_format, tables, upgrades
 from gateway.store.lock import StoreLock, file_errors
 from gateway.store.sqlite.commit_count import read_note
-from gateway.store.sqlite.migrate import (
+from gateway.store.sqlite.opening import claim
+from gateway.store.sqlite.store import FILE, connect_to_read
+from gateway.store.sqlite.upgrade import (
     APPLICATION_ID,
     BEGUN_COPY_ID,
     VERSION,
     bring_up_to_date,
     go_on_behind,
 )
-from gateway.store.sqlite.opening import claim
-from gateway.store.sqlite.store import FILE, connect_to_read
 from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
 from gateway.store.tables import ROW_NUMBER, StoredRow, copied, refused
 from gateway.store.units.counts import count_anew
@@ -73,7 +73,7 @@ class SqliteTables:
         return dict(map(tuple, self._raw.execute("SELECT name, seq FROM sqlite_sequence")))
 
     def interrupt(self) -> None:
-        """Let a statement that another thread waits for fail."""
+        """Let a statement that another worker waits for fail."""
         self._raw.interrupt()
 
     def is_begun(self) -> bool:
@@ -162,7 +162,7 @@ async def new_tables(folder: Path) -> AsyncGenerator[SqliteTables]:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """A connection that threads may use in turn."""
+    """A connection that workers may use in turn."""
     raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     # A power cut may undo the last commits: their rows are copied again.
     pragmas = ("journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 5000")
@@ -175,7 +175,7 @@ async def _prepare(path: Path) -> None:
         version, application, _ = raw.execute(VERSION).fetchone()
     if application != BEGUN_COPY_ID:
         noted = read_note(path.parent)
-        await bring_up_to_date(path, migrations(), commits=noted.commits if noted else 0)
+        await bring_up_to_date(path, upgrades(), commits=noted.commits if noted else 0)
     elif version != newest_format():
         raise StoreError(
             f"The copy in {str(path.parent)!r} was begun by another version of Parley. Remove it"

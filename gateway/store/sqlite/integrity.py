@@ -11,7 +11,7 @@ from gateway.store.connection import Connection
 from gateway.store.formats import newest_format
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.commit_count import read_note
-from gateway.store.sqlite.migrate import VERSION, gone, known_version
+from gateway.store.sqlite.upgrade import VERSION, gone, known_version
 from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
 from gateway.store.units.invariants import broken_laws
 

@@ -17,14 +17,14 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from gateway.errors import StoreCorrupt
-from gateway.store.formats import migrations
+from gateway.store.formats import upgrades
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.commit_count import read_note
 from gateway.store.sqlite.mend import mend
-from gateway.store.sqlite.migrate import bring_up_to_date, go_on_behind
 from gateway.store.sqlite.pages import FIRST, Pages
 from gateway.store.sqlite.restore import sync
 from gateway.store.sqlite.salvage import Salvage
+from gateway.store.sqlite.upgrade import bring_up_to_date, go_on_behind
 from gateway.store.sqlite.writer import prepare, translate
 from gateway.values import value
 
@@ -62,7 +62,7 @@ async def repair(store: Path) -> Repaired:
     """
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=store.parent) as folder:
         new, damaged = Path(folder, "new.db"), Path(folder, "damaged.db")
-        await bring_up_to_date(new, migrations())
+        await bring_up_to_date(new, upgrades())
         try:
             return await asyncio.to_thread(_repair, store, new, damaged)
         except sqlite3.Error as error:

@@ -15,7 +15,7 @@ from pathlib import Path
 from gateway.base.describe import describe
 from gateway.errors import BackupCorrupt, NotFound, StoreFull, StoreUnwritable
 from gateway.store.formats import newest_format
-from gateway.store.sqlite.migrate import VERSION, known_version
+from gateway.store.sqlite.upgrade import VERSION, known_version
 from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
 from gateway.store.units.losses import mark_restored
 

@@ -30,7 +30,7 @@ from gateway.errors import (
     StoreUnwritable,
 )
 from gateway.store.connection import Connection, NoConnection, Unit
-from gateway.store.formats import BASE, migrations
+from gateway.store.formats import BASE, upgrades
 from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, file_errors, make_private, try_files
 from gateway.store.nodes import Node
@@ -39,16 +39,16 @@ from gateway.store.records import StoreFault
 from gateway.store.sqlite.backup import write_backup
 from gateway.store.sqlite.commit_count import CommitCount, read_note
 from gateway.store.sqlite.integrity import check_whole
-from gateway.store.sqlite.migrate import (
+from gateway.store.sqlite.opening import check_after_unclean_end, claim, open_to_write
+from gateway.store.sqlite.repair import Repaired, repair
+from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, stage
+from gateway.store.sqlite.stand_ins import stand_in
+from gateway.store.sqlite.upgrade import (
     VERSION,
     bring_up_to_date,
     gone,
     known_version,
 )
-from gateway.store.sqlite.opening import check_after_unclean_end, claim, open_to_write
-from gateway.store.sqlite.repair import Repaired, repair
-from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, stage
-from gateway.store.sqlite.stand_ins import stand_in
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
@@ -60,7 +60,7 @@ LOG = logging.getLogger("gateway.store")
 FILE = "parley.db"
 
 CACHE = 256
-"""KiB of pages that a reader keeps: what it reads is in the system's cache, and two threads are
+"""KiB of pages that a reader keeps: what it reads is in the system's cache, and two workers are
 seldom looked at one after the other.
 """
 
@@ -73,7 +73,7 @@ T = TypeVar("T")
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that only reads, which threads may use in turn."""
+    """A connection that only reads, which workers may use in turn."""
     raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     return prepare(raw, "query_only = ON", "busy_timeout = 5000", f"cache_size = -{CACHE}")
 
@@ -81,7 +81,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 class Readers:
     """Runs units on connections to the store at `path`, which only read.
 
-    A connection of its own for each unit would cost a thread, its opening and the reading of the
+    A connection of its own for each unit would cost a worker, its opening and the reading of the
     schema: more than most queries take.
     """
 
@@ -89,8 +89,8 @@ class Readers:
         self._path = path
         self._idle: list[SqliteConnection] = []
         self._closed = False
-        # Its threads do not hold a process that ends without `close`.
-        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="parley-reader")
+        # Its workers do not hold a process that ends without `close`.
+        self._workers = ThreadPoolExecutor(READERS, thread_name_prefix="parley-reader")
 
     async def read(self, unit: Unit[T], now: float) -> T:
         """Result of the unit.
@@ -98,7 +98,7 @@ class Readers:
         A caller that is cancelled leaves; the unit runs to its end. Raises GatewayClosed for one
         that had not begun when the store was closed.
         """
-        reading = asyncio.get_running_loop().run_in_executor(self._threads, self._run, unit, now)
+        reading = asyncio.get_running_loop().run_in_executor(self._workers, self._run, unit, now)
         try:
             return await reading
         except asyncio.CancelledError:
@@ -126,7 +126,7 @@ class Readers:
     def close(self) -> None:
         """Release the connections; a running unit closes its own."""
         self._closed = True
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._workers.shutdown(wait=False, cancel_futures=True)
         while self._idle:
             self._idle.pop().raw.close()
 
@@ -146,7 +146,7 @@ class SqliteReader(UnitReader):
         steps: Mapping[int, str] | None = None,
     ) -> None:
         super().__init__(folder, clock)
-        self._steps = migrations() if steps is None else steps
+        self._steps = upgrades() if steps is None else steps
         self._readers: Readers | None = None
 
     @property
@@ -286,8 +286,8 @@ class SqliteStore(SqliteReader, UnitWriter):
     ) -> None:
         for thread in threads:
             shutil.rmtree(self._work_folder(thread), ignore_errors=True)
-        # The copies from before a migration or a restore hold what was said until then. Without
-        # those from before a migration there is no way back to an older version.
+        # The copies from before an upgrade or a restore hold what was said until then. Without
+        # those from before an upgrade there is no way back to an older version.
         for copy in {*self._folder.glob("parley.*.db*")}.difference(copies):
             copy.unlink(missing_ok=True)
         for copy in copies:

@@ -1,4 +1,4 @@
-"""The writing connection in its own thread, which commits in groups.
+"""The writing connection in its own worker, which commits in groups.
 
 A unit is a plain function of the connection. Those that wait are run in one transaction, and their
 callers go on once that transaction is on disk. If one of them fails, all are run again, each under
@@ -119,7 +119,7 @@ def prepare(raw: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:
 
 
 def connect_to_write(path: Path) -> sqlite3.Connection:
-    """A connection for the one thread that writes."""
+    """A connection for the one worker that writes."""
     return prepare(
         sqlite3.connect(path, isolation_level=None),
         "journal_mode = WAL",
@@ -151,7 +151,7 @@ class Writer:
 
     `count` keeps their number for the next owner, from its beginning on.
 
-    The thread is a daemon: a process that ends without `close` is not held by it, and loses only
+    The worker is a daemon: a process that ends without `close` is not held by it, and loses only
     what nobody was told is stored.
     """
 
@@ -161,13 +161,13 @@ class Writer:
         self._connect = connect
         self._count = count
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._thread = Thread(target=self._run, name="parley-writer", daemon=True)
+        self._worker = Thread(target=self._run, name="parley-writer", daemon=True)
         self._opened: asyncio.Future[None] | None = None
         self._ended: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.commits = 0
         self.observe: Callable[[float], None] = _nothing
-        """Called in the writer's thread with the seconds of each transaction."""
+        """Called in the writer's worker with the seconds of each transaction."""
 
     async def start(self) -> None:
         """Open the connection.
@@ -176,7 +176,7 @@ class Writer:
         """
         self._loop = asyncio.get_running_loop()
         self._opened, self._ended = self._loop.create_future(), self._loop.create_future()
-        self._thread.start()
+        self._worker.start()
         await self._opened
 
     async def write(
@@ -214,7 +214,7 @@ class Writer:
         try:
             await asyncio.wait_for(asyncio.shield(self._ended), timeout)
         except TimeoutError:
-            LOG.warning("the writer thread did not end within %s s", timeout)
+            LOG.warning("the writer did not end within %s s", timeout)
 
     def _run(self) -> None:
         try:

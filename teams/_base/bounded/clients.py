@@ -117,7 +117,7 @@ class _Bounded:
 
 
 class _Body(_Bounded):
-    """A body for a client in a thread."""
+    """A body for a client in a worker."""
 
     def __iter__(self) -> Generator[bytes]:
         ends = time.monotonic() + (self._gate.seconds or float("inf"))

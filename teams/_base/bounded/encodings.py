@@ -13,7 +13,7 @@ from email.message import Message
 NEAR = 100_000
 """Bytes of a text that is decoded on the loop."""
 _STEP = 65_536
-"""Bytes after which other threads have their turn."""
+"""Bytes after which other workers have their turn."""
 
 # https://encoding.spec.whatwg.org/#names-and-labels: Python's codec -> its labels. Without those of
 # "replacement", which the standard does not decode, and of x-user-defined, in which nobody writes.

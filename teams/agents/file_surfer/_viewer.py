@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from teams._base.documents import DocumentError, document_kind, read_document
 from teams._base.safe_files import UnsafePathError, list_folder, read_file
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 
 PAGE = 5120
 """Characters of a page."""
@@ -65,7 +65,7 @@ class FileViewer:
 
     async def _move(self, page_of: Callable[[str], int | None]) -> str:
         text = self._text = self._text or await self._read(self._path)
-        page = await in_daemon_thread(partial(page_of, text), name="search of a file")
+        page = await in_daemon_worker(partial(page_of, text), name="search of a file")
         missing = "" if page is not None else f"{self._search!r} was not found.\n"
         last = max(0, len(text) - 1) // PAGE
         self._page = min(max(self._page if page is None else page, 0), last)
@@ -81,7 +81,7 @@ class FileViewer:
 
     async def _read(self, path: str) -> str:
         try:
-            found = await in_daemon_thread(partial(_load, self._base, path), name="read of a file")
+            found = await in_daemon_worker(partial(_load, self._base, path), name="read of a file")
             if isinstance(found, str):
                 return found
             if kind := document_kind(path, data=found):

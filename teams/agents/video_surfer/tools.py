@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from teams._base.extras import require_packages
 from teams._base.image import Image
 from teams._base.safe_files import UnsafePathError, folder_size, open_file, write_file
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams._tools.base import ToolTraits
 from teams._tools.function import FunctionTool
 from teams.models._client import ChatCompletionClient
@@ -102,7 +102,7 @@ class VideoFiles:
         if not model_client.model_info["vision"]:
             raise ValueError("The model can't see pictures.")
         read = partial(self._picture, video_path, timestamp, ".jpg")
-        picture = Image.from_bytes(await in_daemon_thread(read, name="picture of a video"))
+        picture = Image.from_bytes(await in_daemon_worker(read, name="picture of a video"))
         asked = UserMessage(content=[_QUESTION, picture], source="user")
         return str((await model_client.create([asked])).content)
 

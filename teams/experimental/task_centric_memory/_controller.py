@@ -8,7 +8,7 @@ from inspect import isawaitable
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
 
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams.experimental.task_centric_memory import _asking as prompts
 from teams.experimental.task_centric_memory._asking import Grader, PageLogger
 from teams.experimental.task_centric_memory._bank import Memo, MemoryBank, MemoryBankConfig
@@ -19,7 +19,7 @@ Attempt = tuple[str, str]
 
 
 _BANK = "memos"
-"""Name of the thread that reads and writes files."""
+"""Name of the worker that reads and writes files."""
 
 
 class MemoryControllerConfig(TypedDict, total=False):
@@ -76,7 +76,7 @@ class MemoryController:
         if task is None or index_on_both:
             topics += await self._topics(insight, is_task=False)
         memo = Memo(task=task, insight=insight, topics=tuple(topics))
-        await in_daemon_thread(partial(self._bank.add, memo), name=_BANK)
+        await in_daemon_worker(partial(self._bank.add, memo), name=_BANK)
 
     async def add_task_solution_pair_to_memory(self, task: str, solution: str) -> None:
         """Keep a demonstration: a task and its solution."""
@@ -84,10 +84,10 @@ class MemoryController:
 
     async def retrieve_relevant_memos(self, task: str) -> list[Memo]:
         """Memos that help with the task, the most relevant first."""
-        if not await in_daemon_thread(self._bank.memos, name=_BANK):
+        if not await in_daemon_worker(self._bank.memos, name=_BANK):
             return []
         topics = await self._topics(task, is_task=True)
-        found = await in_daemon_thread(partial(self._bank.find, topics), name=_BANK)
+        found = await in_daemon_worker(partial(self._bank.find, topics), name=_BANK)
         if found and self._config.get("validate_memos", True):
             insights = "\n".join(f"{at}. {memo.insight}" for at, memo in enumerate(found, 1))
             chosen = await self._ask(prompts.VALIDATE, task=task, insights=insights)

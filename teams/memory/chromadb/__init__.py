@@ -27,7 +27,7 @@ _SHARED_FOLDERS = threading.Lock()
 """Held while a folder is opened or closed.
 
 Chroma 1.5 counts a folder's clients, but makes and drops what they share without a lock: a client
-that is made while another thread closes the folder's last one fails with KeyError.
+that is made while another worker closes the folder's last one fails with KeyError.
 """
 
 
@@ -158,7 +158,7 @@ class ChromaDBVectorMemory(StoreMemory, Component[BaseModel]):
         """Wipe the whole database. Raises RuntimeError without `allow_reset`."""
         if not self._config.allow_reset:
             raise RuntimeError("The database is wiped only where the config says allow_reset=True.")
-        await self._ask(self._in_thread(self._reset))
+        await self._ask(self._in_worker(self._reset))
 
     @override
     async def _find(self, text: str, options: dict[str, Any]) -> list[MemoryContent]:
@@ -170,7 +170,7 @@ class ChromaDBVectorMemory(StoreMemory, Component[BaseModel]):
             space = _space(collection)
             return [_hit(*row, space=space) for row in zip(*columns, strict=True)]
 
-        hits, least = await self._in_thread(work), self._config.score_threshold
+        hits, least = await self._in_worker(work), self._config.score_threshold
         return [hit for hit in hits if least is None or (hit.metadata or {})["score"] >= least]
 
     @override
@@ -179,7 +179,7 @@ class ChromaDBVectorMemory(StoreMemory, Component[BaseModel]):
             entry = {"ids": [str(uuid4())], "documents": [text], "metadatas": [metadata]}
             self._open().add(**entry, embeddings=self._vectors(text))
 
-        await self._in_thread(work)
+        await self._in_worker(work)
 
     @override
     async def _delete_all(self) -> None:
@@ -188,13 +188,13 @@ class ChromaDBVectorMemory(StoreMemory, Component[BaseModel]):
             while ids := collection.get(limit=1000, include=[])["ids"]:
                 collection.delete(ids=ids)
 
-        await self._in_thread(work)
+        await self._in_worker(work)
 
     @override
     async def _leave(self) -> None:
         client, self._client, self._collection = self._client, None, None
         if client is not None:
-            await self._in_thread(lambda: _close(client))
+            await self._in_worker(lambda: _close(client))
 
     @staticmethod
     @override

@@ -12,7 +12,7 @@ from math import hypot
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from teams._base.bounded.clients import http_client
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams.models._settings import given_secret
 
 
@@ -45,11 +45,11 @@ class EmbeddingEndpoint(BaseModel):
 
     async def vectors(self, texts: Sequence[str], *, seconds: float) -> list[array[float]]:
         """The texts' vectors, each of length 1. Raises EmbeddingError."""
-        # In a thread: reading a thousand numbers for each text takes its time.
+        # In a worker: reading a thousand numbers for each text takes its time.
         ask = partial(self._ask, [*texts], seconds)
         try:
             async with asyncio.timeout(seconds):
-                return await in_daemon_thread(ask, name="embeddings")
+                return await in_daemon_worker(ask, name="embeddings")
         except TimeoutError as error:
             raise EmbeddingError(f"{self.model!r} gave no vectors in {seconds:g} s") from error
 

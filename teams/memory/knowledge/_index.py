@@ -73,7 +73,7 @@ class Index:
     async def call(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kw: P.kwargs
     ) -> T:
-        """Do work with the connection: in a thread, and in one transaction."""
+        """Do work with the connection: in a worker, and in one transaction."""
 
         def run() -> T:
             with self._lock:

@@ -86,7 +86,7 @@ class Mem0Memory(StoreMemory, Component[Mem0MemoryConfig]):
         top_k = options.pop("limit", self._config.limit)
         asked = {"filters": {"user_id": self.user_id}, "top_k": top_k, **options}
         try:
-            found = await self._in_thread(lambda: self._open().search(text, **asked))
+            found = await self._in_worker(lambda: self._open().search(text, **asked))
         except Exception as error:
             logger.warning("A search in Mem0 has failed: %r", error)
             return []
@@ -97,17 +97,17 @@ class Mem0Memory(StoreMemory, Component[Mem0MemoryConfig]):
         user_id = metadata.pop("user_id", self.user_id)
         said = [{"role": "user", "content": text}]
         options = {"user_id": user_id, "metadata": metadata}
-        await self._in_thread(lambda: self._open().add(said, **options))
+        await self._in_worker(lambda: self._open().add(said, **options))
 
     @override
     async def _delete_all(self) -> None:
-        await self._in_thread(lambda: self._open().delete_all(user_id=self.user_id))
+        await self._in_worker(lambda: self._open().delete_all(user_id=self.user_id))
 
     @override
     async def _leave(self) -> None:
         client, self._client = self._client, None
         if hasattr(client, "close"):
-            await self._in_thread(client.close)
+            await self._in_worker(client.close)
 
     @override
     def _to_config(self) -> Mem0MemoryConfig:

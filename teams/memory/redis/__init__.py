@@ -154,7 +154,7 @@ class RedisMemory(StoreMemory, Component[RedisMemoryConfig]):
     async def _open(self) -> Any:
         if self._index is None:
             dims = 0 if self._config.sequential else len(await self._vector("dimensions"))
-            redisvl = await self._in_thread(lambda: import_module("redisvl.index"))
+            redisvl = await self._in_worker(lambda: import_module("redisvl.index"))
             self._index = await _connect(redisvl.AsyncSearchIndex, self._config, dims)
         return self._index
 
@@ -163,7 +163,7 @@ class RedisMemory(StoreMemory, Component[RedisMemoryConfig]):
             self._embed = self._embed or _model(self._config)
             return [float(each) for each in self._embed(text)]
 
-        return await self._in_thread(make)
+        return await self._in_worker(make)
 
 
 def _model(config: RedisMemoryConfig) -> Embed:

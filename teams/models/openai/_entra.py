@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from teams._base.threads import in_daemon_thread, is_async
+from teams._base.workers import in_daemon_worker, is_async
 from teams.models._errors import BadCredentials
 
 
@@ -17,7 +17,7 @@ async def entra_token(get: Callable[[], Any], model: str, address: str) -> str:
     where it fails.
     """
     try:
-        given: Any = await (get() if is_async(get) else in_daemon_thread(get, name="token"))
+        given: Any = await (get() if is_async(get) else in_daemon_worker(get, name="token"))
         if inspect.isawaitable(given):
             given = await given
         return given if isinstance(given, str) else given.token

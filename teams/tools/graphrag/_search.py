@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
 from teams._base.extras import needs_extra
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams._tools.base import BaseTool, ToolTraits
 from teams.tools.graphrag._config import (
     GlobalContextConfig,
@@ -59,7 +59,7 @@ ReturnT = TypeVar("ReturnT", GlobalSearchToolReturn, LocalSearchToolReturn)
 
 
 class _SearchTool(BaseTool[ArgsT, ReturnT], Generic[ArgsT, ReturnT]):
-    """Asks an engine in a thread.
+    """Asks an engine in a worker.
 
     Engines count tokens, embed and read tables without awaiting.
     """
@@ -203,7 +203,7 @@ async def _in_own_loop(answer: Callable[[], AsyncIterator[str]], name: str) -> s
         return "".join([piece async for piece in answer()])
 
     try:
-        return await in_daemon_thread(lambda: asyncio.run(joined()), name=name)
+        return await in_daemon_worker(lambda: asyncio.run(joined()), name=name)
     except asyncio.CancelledError:
         for loop, task in running:
             with suppress(RuntimeError):  # it is over

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
 from teams._base.extras import needs_extra
-from teams._base.threads import in_daemon_thread
+from teams._base.workers import in_daemon_worker
 from teams._components.json_schema import arguments_model
 from teams._tools.base import NO_TRAITS, BaseTool, ToolTraits
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class LangChainToolAdapter(BaseTool[BaseModel, Any]):
     """A tool that calls one of LangChain's.
 
-    It is awaited if it has a coroutine; else it runs in a thread that does not keep the process.
+    It is awaited if it has a coroutine; else it runs in a worker that does not keep the process.
     What LangChain itself fills, such as `run_manager`, is no argument for the model, and neither is
     a parameter with a default that JSON can't hold. Of content with an artifact, the content is the
     result.
@@ -55,7 +55,7 @@ class LangChainToolAdapter(BaseTool[BaseModel, Any]):
                 if hasattr(self._langchain_tool, "coroutine"):
                     raise
         call = functools.partial(self._langchain_tool.invoke, given)
-        return await in_daemon_thread(call, name=f"tool {self.name}")
+        return await in_daemon_worker(call, name=f"tool {self.name}")
 
     @override
     def return_value_as_string(self, value: Any) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TextIO, cast
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._base.threads import in_daemon_thread
 from teams._base.whole_text import whole_json
+from teams._base.workers import in_daemon_worker
 from teams._components.component import Component
 from teams.tools.mcp._host import Elicitor
 from teams.tools.mcp._sdk import message, wire
@@ -71,7 +71,7 @@ class StreamElicitor(Elicitor):
         self._write_stream.flush()
 
     async def _line(self) -> str:
-        return await in_daemon_thread(self._read_stream.readline, name="elicitor")
+        return await in_daemon_worker(self._read_stream.readline, name="elicitor")
 
 
 class RunElicitorConfig(BaseModel):

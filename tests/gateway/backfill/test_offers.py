@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.backfill.messages import MissedMessages
+from gateway.backfill.missed_messages import MissedMessages
 from gateway.backfill.offers import CANT_READ, MISSED, NOTHING, REST, Offers, Pending
 from gateway.conversation import Author, InboundMessage
 from gateway.history import OfferCard, Page

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import Access
-from gateway.backfill.messages import may_be_answered
+from gateway.backfill.missed_messages import may_be_answered
 from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway

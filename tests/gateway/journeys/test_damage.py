@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.access.authority import Access
-from gateway.backfill.messages import may_be_answered
+from gateway.backfill.missed_messages import may_be_answered
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import StoreCorrupt, StoreUnwritable
 from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished, TurnStarted

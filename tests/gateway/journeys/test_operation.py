@@ -198,7 +198,7 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
     log_to(tmp_path / "parley.log", "info")
     async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as gateway:
         thread = await a_thread_with_traces(gateway, tmp_path)
-        if not is_on_postgres():  # a copy from before a migration
+        if not is_on_postgres():  # a copy from before an upgrade
             (tmp_path / "parley.v1.db").write_text(SECRET)
         match how:
             case "thread":

@@ -183,7 +183,7 @@ async def test_the_status_lists_all_nodes_from_any_machine(tmp_path, postgres_ur
         assert "(answers)" not in text
         runs, text = await owner_status(beside)
         heads, *lines = [line for line in text.splitlines() if " on " in line or "NODE" in line]
-        assert heads.split()[:4] == ["NODE", "VERSION", "SINCE", "BEAT"]
+        assert heads.split()[:4] == ["NODE", "VERSION", "SINCE", "HEARTBEAT"]
         assert ["(answers)" in line for line in lines[:2]] == [False, True]
         assert "shard 0" in lines[0]
         runs, text = await status_json(beside)

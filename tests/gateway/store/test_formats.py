@@ -22,9 +22,9 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.registry import ToolRule
-from gateway.store.formats import OLDEST, migrations, newest_format
-from gateway.store.sqlite.migrate import bring_up_to_date
+from gateway.store.formats import OLDEST, newest_format, upgrades
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.sqlite.upgrade import bring_up_to_date
 from gateway.store.units import audit, counts
 from gateway.store.units import events as event_units
 from gateway.store.units import rows as row_units
@@ -93,14 +93,14 @@ def normal(sql: str) -> str:
 def test_scripts_stand_in_one_place_for_both_databases():
     folder = Path("gateway/store")
     found = {str(path.relative_to(folder)) for path in folder.rglob("*.sql")}
-    steps = {name for name in found if name.startswith("migrations/")}
+    steps = {name for name in found if name.startswith("upgrades/")}
     assert found - steps == {"schema.sql", "sqlite/triggers.sql", "postgres/triggers.sql"}
-    assert len(steps) == len(migrations())
-    assert [*migrations()] == list(range(OLDEST + 1, newest_format() + 1))
+    assert len(steps) == len(upgrades())
+    assert [*upgrades()] == list(range(OLDEST + 1, newest_format() + 1))
 
 
 async def test_tables_have_the_places_at_which_a_repair_looks_for_them(tmp_path):
-    """Scripts in `migrations` make later formats, and `schema.sql` is never changed."""
+    """Scripts in `upgrades` make later formats, and `schema.sql` is never changed."""
     await bring_up_to_date(tmp_path / "parley.db", {})
     with closing(sqlite3.connect(tmp_path / "parley.db")) as connection:
         query = "SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"
@@ -180,7 +180,7 @@ async def test_a_status_is_told_of_a_store_that_is_not_upgraded_yet(sample: Path
 
 @pytest.mark.parametrize("version", range(OLDEST, newest_format()))
 async def test_each_earlier_version_is_read_without_an_upgrade(sample: Path, version: int) -> None:
-    if steps := {n: script for n, script in migrations().items() if n <= version}:
+    if steps := {n: script for n, script in upgrades().items() if n <= version}:
         await bring_up_to_date(sample / "parley.db", steps)
     store = SqliteStore(sample)
     found = await store.run(thread_units.threads)

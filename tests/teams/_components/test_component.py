@@ -162,7 +162,7 @@ def test_a_subclass_is_not_dumped_under_the_name_of_its_parent():
     assert LoudGreeter("hello").dump_component().provider == f"{__name__}.LoudGreeter"
 
 
-def test_an_old_version_is_migrated_and_an_unknown_one_refused():
+def test_an_old_version_is_converted_and_an_unknown_one_refused():
     config = {"provider": Greeter.component_provider_override, "config": {"hello": "old"}}
     assert Greeter.load_component({**config, "component_version": 1}).text == "old"
     with pytest.raises(NotImplementedError, match="version 0"):
@@ -224,7 +224,7 @@ def test_what_has_no_config_schema_is_no_component_and_refuses_to_dump():
         "os.system",
         "builtins.eval",
         "teams._components.providers.import_attribute",
-        "teams.tools.in_daemon_thread",
+        "teams.tools.in_daemon_worker",
         "autogen_ext.models.openai.os",
         "tests.teams._components.test_component.Leaf",
         "Leaf",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.discord.inbound import messages
+from adapters.discord.inbound import message_handler
 from adapters.discord.testing import Channel, DiscordSimulator, Message, Person
 from gateway.config.routes import Route
 from tests.adapters.discord.serving import (
@@ -94,7 +94,7 @@ async def on_a_distant_root(discord: DiscordSimulator, alice: Person, robot: Per
     """The thread that begins on it has more messages than are read."""
     root = await alert(robot, discord.channel("general"))
     thread = await alice.starts_thread(root, "outage")
-    for n in range(messages.HISTORY_MESSAGES):
+    for n in range(message_handler.HISTORY_MESSAGES):
         await alice.says(thread, f"remark {n}")
     await alice.mentions(thread, "what now?")
 
@@ -104,7 +104,7 @@ async def on_a_distant_post(discord: DiscordSimulator, alice: Person, robot: Per
     post = await robot.opens_post(
         discord.forum("help"), "outage", "look, a <new> alert", files=[FILE], **PARTS
     )
-    for n in range(messages.HISTORY_MESSAGES):
+    for n in range(message_handler.HISTORY_MESSAGES):
         await alice.says(post, f"remark {n}")
     await alice.mentions(post, "what now?")
 
@@ -259,7 +259,7 @@ async def test_a_missed_message_is_read_as_one_that_is_heard(
 async def test_of_a_long_history_the_newest_is_told(
     discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "HISTORY_CHARACTERS", 8_000)
+    monkeypatch.setattr(message_handler, "HISTORY_CHARACTERS", 8_000)
     alice, model = discord.person("alice"), ScriptedModel("I see.")
     async with serving(discord, tmp_path, partial(solo, model)) as gateway:
         root = await alice.says(discord.channel("general"), "the beginning")

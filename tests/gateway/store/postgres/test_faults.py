@@ -30,7 +30,7 @@ SHORT = Patience(
     lock=0.2,
     idle=0.4,
     silence=0.6,
-    beat=0.05,
+    look=0.05,
     owner=0.3,
     end=0.3,
 )
@@ -175,7 +175,7 @@ async def test_a_commit_that_ends_while_its_outcome_is_asked_for_is_not_made_aga
 
 
 async def test_an_outcome_that_nobody_knows_is_an_error_and_is_not_guessed(proxy, tmp_path):
-    hasty = Patience(unit=0.3, connection=0.5, idle=60.0, beat=0.05)
+    hasty = Patience(unit=0.3, connection=0.5, idle=60.0, look=0.05)
     store = PostgresStore(Database(url=proxy.url, patience=hasty), tmp_path)
     told = list[str]()
     async with store.own():
@@ -430,7 +430,7 @@ def test_a_start_that_waits_for_another_one_is_ended_at_once(postgres_url, tmp_p
             raise AssertionError("it was to wait")
 
     with psycopg.connect(postgres_url, autocommit=True) as other:
-        other.execute("SELECT pg_advisory_lock(hashtextextended('parley migration', 0))")
+        other.execute("SELECT pg_advisory_lock(hashtextextended('parley upgrade', 0))")
         began = monotonic()
         with pytest.raises(TimeoutError):
             asyncio.run(start())  # which waits for its threads

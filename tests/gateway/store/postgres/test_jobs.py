@@ -13,7 +13,7 @@ KNOWN = "c70ec4b400a60ad9592787653aae5ae77ae41bf801d56b5bd2712751a07f2009"
 def test_its_schema_is_the_known_one():
     said = (
         "procrastinate has another schema. Read what has changed, hold jobs.py against it,"
-        " add a migration for stores that have the older one, and note its hash here."
+        " add an upgrade for stores that have the older one, and note its hash here."
     )
     assert sha256(SchemaManager.get_schema().encode()).hexdigest() == KNOWN, said
 

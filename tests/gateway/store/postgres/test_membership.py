@@ -35,7 +35,7 @@ A, B = (
 
 
 def store_at(url: str, folder: Path, *, failover: float = 6.0, skew: float = 0.0) -> PostgresStore:
-    patience = Patience(silence=0.5, beat=0.05) if failover < 6 else Patience()
+    patience = Patience(silence=0.5, look=0.05) if failover < 6 else Patience()
     database = Database(url=url, pool_size=3, failover=failover, patience=patience)
     return PostgresStore(database, folder, clock=lambda: 1_000_000.0 + skew)
 
@@ -96,7 +96,7 @@ SESSIONS = """
 """
 
 
-async def test_a_beat_brings_figures_and_the_number_of_nodes(postgres_url, tmp_path):
+async def test_a_heartbeat_brings_figures_and_the_number_of_nodes(postgres_url, tmp_path):
     one = store_at(postgres_url, tmp_path / "a", failover=0.4)
     other = store_at(postgres_url, tmp_path / "b")
     async with one.own(A), other.own(B), asyncio.timeout(10):
@@ -115,7 +115,7 @@ async def test_a_node_hears_that_a_newer_version_has_changed_the_store(postgres_
 
 
 @pytest.mark.parametrize("noted", [False, True])
-async def test_nothing_is_written_by_a_node_of_before_a_restore_not_even_until_its_next_beat(
+async def test_nothing_is_written_by_a_node_of_before_a_restore_not_even_until_its_next_heartbeat(
     postgres_url, tmp_path, noted
 ):
     """The copy has its row, and another node may have `noted` it."""
@@ -200,7 +200,7 @@ async def test_a_node_that_was_cut_off_is_dead_after_it_has_fallen_silent(
 
 
 @pytest.mark.chaos
-async def test_a_node_that_hears_nothing_of_its_death_learns_of_it_with_its_next_beat(
+async def test_a_node_that_hears_nothing_of_its_death_learns_of_it_with_its_next_heartbeat(
     postgres_url, tmp_path
 ):
     one = store_at(postgres_url, tmp_path / "a", failover=0.5)

@@ -20,7 +20,7 @@ from gateway.errors import (
     StoreUnwritable,
 )
 from gateway.store.decisions import MemoReply, NewThread
-from gateway.store.formats import LAST_UPGRADE, OLDEST, migrations, newest_format
+from gateway.store.formats import LAST_UPGRADE, OLDEST, newest_format, upgrades
 from gateway.store.records import MemoPlace
 from gateway.store.sqlite.store import READERS, SqliteStore, temporary_store
 from gateway.store.units import deletion, memos, rows, threads
@@ -97,7 +97,7 @@ async def test_somebody_elses_database_is_left_alone(tmp_path):
             pass
 
 
-NOW = {**migrations()}
+NOW = {**upgrades()}
 LAST = newest_format()
 STEPS = {
     **NOW,
@@ -263,7 +263,7 @@ async def test_a_key_without_a_message_is_found(tmp_path):
 
 LEFT_OPEN = """
 import asyncio, pathlib, sys
-from gateway.store.formats import LAST_UPGRADE, OLDEST, migrations, newest_format
+from gateway.store.formats import LAST_UPGRADE, OLDEST, upgrades, newest_format
 from gateway.store.sqlite.store import SqliteStore
 
 async def main():

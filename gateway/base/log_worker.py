@@ -1,4 +1,4 @@
-"""A thread that formats and writes the log: nobody waits for it.
+"""A worker that formats and writes the log: no caller waits.
 
 A killed process loses the lines of its last `MOMENT`; warnings and errors are written at once.
 """
@@ -21,11 +21,11 @@ _CONSTANT = {str, int, float, bool, type(None)}
 _LOST = "the log was too slow: %s lines lost since the start, %s of them warnings or errors"
 
 
-class LogThread(logging.Handler):
-    """Hands records to a thread that writes them to the `target`.
+class LogWorker(logging.Handler):
+    """Hands records to a worker that writes them to the `target`.
 
     It loses records, and says how many, rather than wait for a target that stands still. After its
-    end, and in a forked child, which has no such thread, whoever logs writes.
+    end, and in a forked child, which has no such worker, the caller writes.
     """
 
     def __init__(self, target: logging.Handler) -> None:
@@ -36,12 +36,12 @@ class LogThread(logging.Handler):
         self._ended = False
         self._lost: Counter[bool] = Counter()  # True: warnings and errors
         self._told = 0
-        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
-        self._thread.start()
+        self._worker = threading.Thread(target=self._run, name="log", daemon=True)
+        self._worker.start()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Let the record be written soon."""
-        if self._ended or not self._thread.is_alive():
+        if self._ended or not self._worker.is_alive():
             self._write([record])
             return
         urgent = record.levelno >= logging.WARNING
@@ -49,7 +49,7 @@ class LogThread(logging.Handler):
             self._lost[urgent] += 1
             return
         try:
-            # Other objects may change, or be of use in one thread only.
+            # Other objects may change, or be of use in one worker only.
             if type(record.args) is dict or not _CONSTANT.issuperset(map(type, record.args or ())):
                 record.msg, record.args = record.getMessage(), None
             self._waiting.put(record)
@@ -60,7 +60,7 @@ class LogThread(logging.Handler):
 
     def flush(self) -> None:
         """Write what waits, within a few seconds."""
-        if self._thread.is_alive():
+        if self._worker.is_alive():
             written = threading.Event()
             self._waiting.put(written)
             self._hurry.set()
@@ -73,8 +73,8 @@ class LogThread(logging.Handler):
         self.release()
         self._waiting.put(None)
         self._hurry.set()
-        self._thread.join(PATIENCE)
-        if not self._thread.is_alive():
+        self._worker.join(PATIENCE)
+        if not self._worker.is_alive():
             self._target.close()
         super().close()
 

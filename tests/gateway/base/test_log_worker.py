@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.base.log_thread import LogThread
+from gateway.base.log_worker import LogWorker
 
 PROGRAM = """
 import logging, os, sys
@@ -63,7 +63,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def log(gate: Gate) -> Iterator[logging.Logger]:
-    handler = LogThread(gate)
+    handler = LogWorker(gate)
     log = logging.Logger("own")
     log.addHandler(handler)
     yield log
@@ -79,7 +79,7 @@ def flush(log: logging.Logger) -> None:
 def test_nobody_waits_for_a_log_that_stands_still_and_what_is_lost_is_counted(
     log, gate, monkeypatch
 ):
-    monkeypatch.setattr("gateway.base.log_thread.ROOM", 3)
+    monkeypatch.setattr("gateway.base.log_worker.ROOM", 3)
     log.warning("stuck")
     assert gate.reached.wait(10)
     for number in range(5):
@@ -104,7 +104,7 @@ def test_nobody_waits_for_a_log_that_stands_still_and_what_is_lost_is_counted(
 def test_lines_are_gathered_and_a_warning_is_written_at_once_with_those_before_it(
     log, gate, monkeypatch
 ):
-    monkeypatch.setattr("gateway.base.log_thread.MOMENT", 60.0)
+    monkeypatch.setattr("gateway.base.log_worker.MOMENT", 60.0)
     for number in range(20):
         log.info("line %s", number)
     assert not gate.reached.is_set()
@@ -139,7 +139,7 @@ def test_a_line_that_can_t_be_formatted_is_the_target_s_to_tell_and_the_next_is_
 def test_closing_writes_what_waits_and_who_logs_later_writes(gate):
     gate.open.set()
     log = logging.Logger("own")
-    log.addHandler(LogThread(gate))
+    log.addHandler(LogWorker(gate))
     log.info("before")
     log.handlers[0].close()
     assert gate.lines == ["before"]

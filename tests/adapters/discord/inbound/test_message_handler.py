@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.inbound import messages
+from adapters.discord.inbound import message_handler
 from adapters.discord.testing import Delay, DiscordSimulator, ServerError
 from gateway.config.routes import Mention, Route
 from gateway.config.settings import Attachments
@@ -469,7 +469,7 @@ async def test_who_calls_the_team_into_a_thread_brings_what_was_said_there(
 async def test_a_thread_that_another_node_has_begun_is_known_some_seconds_later(
     discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "UNKNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(message_handler, "UNKNOWN_SECONDS", 0.0)
     general, alice = discord.channel("general"), discord.person("alice")
     async with serving(discord, tmp_path, partial(solo, ScriptedModel("Hm.", "Well."))) as gateway:
         started = await alice.says(general, "the server is down")

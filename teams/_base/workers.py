@@ -1,4 +1,4 @@
-"""Functions of others: blocking ones run in threads that nobody waits for."""
+"""Functions of others: blocking ones run in daemon workers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ logger = logging.getLogger("teams")
 T = TypeVar("T")
 
 
-async def in_daemon_thread(function: Callable[[], T], *, name: str) -> T:
-    """Run a function in a daemon thread, with the caller's context variables.
+async def in_daemon_worker(function: Callable[[], T], *, name: str) -> T:
+    """Run a function in a daemon worker, with the caller's context variables.
 
     A cancelled caller leaves at once: the function runs on, its end is logged, its outcome dropped,
     and the process may end before it does. (The loop's own executor would keep the process.)

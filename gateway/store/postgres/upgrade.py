@@ -9,15 +9,15 @@ from psycopg import RawCursor
 from psycopg.errors import UndefinedTable
 
 from gateway.errors import StoreError, StoreNotUpgraded, StoreTooNew
-from gateway.store.formats import BASE, check_upgradable, migrations, newest_format, script
+from gateway.store.formats import BASE, check_upgradable, newest_format, script, upgrades
 from gateway.store.postgres.database import OF_SCHEMA
 from gateway.store.postgres.dialect import declared
 from gateway.store.postgres.errors import place_of
 from gateway.store.postgres.jobs import install_jobs
 from gateway.store.postgres.pipeline import Raw
 
-_LOCK = f"SELECT pg_advisory_lock(hashtextextended('parley migration', {OF_SCHEMA}))"
-_UNLOCK = f"SELECT pg_advisory_unlock(hashtextextended('parley migration', {OF_SCHEMA}))"
+_LOCK = f"SELECT pg_advisory_lock(hashtextextended('parley upgrade', {OF_SCHEMA}))"
+_UNLOCK = f"SELECT pg_advisory_unlock(hashtextextended('parley upgrade', {OF_SCHEMA}))"
 _HAS_SCHEMA = "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)"
 
 
@@ -82,7 +82,7 @@ def bring_up_to_date(raw: Raw, url: str, schema: str = "") -> None:
             raw.execute(f'CREATE SCHEMA "{schema}"'.encode())
         version = known_version(raw, url)
         steps = {} if version else {BASE: _schema()}
-        steps |= {n: declared(text) for n, text in migrations().items() if n > (version or BASE)}
+        steps |= {n: declared(text) for n, text in upgrades().items() if n > (version or BASE)}
         for number, step in steps.items():
             with raw.transaction():
                 raw.execute(step.encode())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.backfill.messages import MissedMessages
+from gateway.backfill.missed_messages import MissedMessages
 from gateway.history import Found, Page
 from gateway.missed import DAY, OpenGap
 from gateway.surface import CallRejected
