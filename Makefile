@@ -151,7 +151,7 @@ soak: .venv/dev ## Run the long soak tests
 	$(BIN)/pytest -m soak -o run_timeout=14400 $(ARGS) || test $$? -eq 5 # 5: there are none
 
 .PHONY: bench
-bench: .venv/runtime ## Run all benchmarks (ten minutes) and rewrite the results in docs/benchmarks
+bench: .venv/runtime ## Run all benchmarks (25 minutes) and rewrite the results in docs/benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
 
 .PHONY: bench-quick
@@ -160,7 +160,7 @@ bench-quick: .venv/runtime ## Run the benchmarks briefly (a minute) and print wh
 
 .PHONY: clean
 clean: ## Remove the environments, caches and reports
-	rm -rf .venv .venv-lock .venv-release .venv-extras .venv-models benchmarks/.ag2-venv benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lock .venv-release .venv-extras .venv-models benchmarks/.ag2-venv benchmarks/.autogen-venv benchmarks/.peers-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html $(CLIENTS)/node_modules $(BROWSER)/node_modules
 
 # --- environments ----------------------------------------------------------------------------

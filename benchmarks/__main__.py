@@ -12,7 +12,12 @@ from collections.abc import Callable
 from benchmarks.publish import publish
 from benchmarks.report import Table, markdown
 
-SUITES = ("engine", "conversable", "gateway", "stores", "terminal", "platforms", "scale", "nodes")
+SUITES = (
+    *("engine", "conversable", "gateway", "stores", "terminal"),
+    *("platforms", "peers", "scale", "nodes"),
+)
+LONG = {"peers"}
+"""Measured in brief only by name: their environments are many, and their outcomes take minutes."""
 
 
 def main() -> None:
@@ -24,7 +29,8 @@ def main() -> None:
     if unknown := set(options.suites) - set(SUITES):
         parser.error(f"no such suite: {', '.join(unknown)}")
     tables: list[Table] = []
-    for name in options.suites or SUITES:
+    brief = [name for name in SUITES if name not in LONG]
+    for name in options.suites or (brief if options.quick else SUITES):
         run: Callable[..., Table] = importlib.import_module(f"benchmarks.{name}.suite").run
         tables.append(run(quick=options.quick))
         print(markdown(tables[-1:]), flush=True)

@@ -13,11 +13,17 @@ def parent_of(process: int) -> int:
     return int(_fields(process)[1])
 
 
+def children_of(process: int) -> list[int]:
+    """The processes that this one started and that still run."""
+    each = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
+    return [child for child in each if _fields(child)[1:2] == [str(process)]]
+
+
 def family_seconds(process: int) -> float:
     """Seconds of CPU of a process and all its children."""
     own = sum(map(int, _fields(process)[11:15]))
-    each = (_fields(path.name) for path in Path("/proc").glob("[0-9]*"))
-    now = sum(int(child[11]) + int(child[12]) for child in each if child[1:2] == [str(process)])
+    each = map(_fields, children_of(process))
+    now = sum(sum(map(int, child[11:13])) for child in each)
     return (own + now) / TICK
 
 

@@ -20,7 +20,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 async def main(config: dict[str, str]) -> None:
     """Serve until the process is ended."""
     web = AsyncWebClient(config["bot_token"], base_url=config["api_url"])
-    app, model = AsyncApp(client=web), httpx.AsyncClient(base_url=config["model_url"])
+    app = AsyncApp(client=web)
+    key = {"Authorization": "Bearer sk-none"}
+    model = httpx.AsyncClient(base_url=config["model_url"], headers=key)
 
     @app.event("app_mention")
     async def answer(event: dict[str, Any]) -> None:

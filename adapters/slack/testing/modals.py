@@ -186,8 +186,8 @@ def find_element(blocks: list[Json], wanted: str) -> tuple[Json, Json]:
     """
     labels: list[str] = []
     for block in blocks:
-        parts = [*(block.get("elements") or ()), block.get("accessory"), block.get("element")]
-        for element in filter(None, parts):
+        several = block.get("elements") or block.get("actions") or ()
+        for element in filter(None, [*several, block.get("accessory"), block.get("element")]):
             if "action_id" not in element and element.get("type") != "button":
                 continue
             names = element_names(element)

@@ -116,7 +116,7 @@ def _rich_text(value: Any) -> str:
 
 def _buttons(blocks: Iterable[Json]) -> Iterable[str]:
     for block in blocks:
-        for element in [*(block.get("elements") or ()), block.get("accessory")]:
+        for element in block.get("elements") or block.get("actions") or [block.get("accessory")]:
             if element and element.get("type") == "button":
                 yield element["text"]["text"]
 

@@ -162,3 +162,13 @@ async def test_nobody_clicks_what_is_not_there(
     slack.add_channel("secret", "group", members=[])
     with pytest.raises(LookupError, match="not in secret"):
         await alice.says("secret", "hello")
+
+
+async def test_buttons_of_a_card_are_seen_and_clicked(slack: SlackSimulator) -> None:
+    button = {"type": "button", "action_id": "yes", "text": {"type": "plain_text", "text": "Yes"}}
+    blocks = [{"type": "card", "block_id": "asked", "actions": [button]}]
+    said = await slack.bot_says("other", "general", blocks=blocks)
+    assert slack.messages("general")[-1].buttons == ("Yes",)
+    clicked = await slack.person("alice").clicks(said, "Yes")
+    (action,) = clicked.payload["actions"]
+    assert (action["action_id"], action["block_id"]) == ("yes", "asked")

@@ -1,0 +1,1 @@
+"""Parley beside what people would use instead, on one simulated Slack."""
