@@ -6,12 +6,13 @@ import inspect
 import logging
 import os
 import signal
+import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -42,6 +43,7 @@ FOREIGN_SETTINGS = (
     "XDG_",
 )
 TOOLS_OWN = ("TEXTUAL_SNAPSHOT_TEMPDIR",)  # how the snapshot plugin finds its report
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 FOREIGN_TERMINAL = ("CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -142,6 +144,28 @@ def quiet_log() -> Iterator[None]:
         for handler in [each for each in handlers if each not in logger.handlers]:
             logger.addHandler(handler)  # those of pytest, where a test made the log its own
     logging.captureWarnings(False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def certificates_read_once() -> Iterator[None]:
+    """Give all clients with the same certificates one context.
+
+    Reading the 130 authorities is an eighth of a test of a provider's client.
+    """
+    create = ssl.create_default_context
+    known: dict[object, ssl.SSLContext] = {}
+
+    def created(*purpose: Any, **certificates: Any) -> ssl.SSLContext:
+        if purpose:  # a server's, which is given a key
+            return create(*purpose, **certificates)
+        key = (*certificates.items(), *map(os.environ.get, CERTIFICATES))
+        if key not in known:
+            known[key] = create(*purpose, **certificates)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", created)
+        yield
 
 
 class Faults(logging.Handler):
