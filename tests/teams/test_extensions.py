@@ -20,12 +20,16 @@ EXTENSIONS = {
 
 
 def imports() -> Iterator[tuple[str, str]]:
-    """Each module of the product, with each that it imports."""
+    """Modules of the product that name an extension, and what they import."""
+    names = [home.rpartition(".")[2] for homes in EXTENSIONS.values() for home in homes]
     for folder in ("adapters", "gateway", "teams"):
         for path in (ROOT / folder).rglob("*.py"):
             parts = path.relative_to(ROOT).with_suffix("").parts
             module = ".".join(parts).removesuffix(".__init__")
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = path.read_text(encoding="utf-8")
+            if not any(name in text for name in names):
+                continue
+            for node in ast.walk(ast.parse(text)):
                 if isinstance(node, ast.Import):
                     yield from ((module, each.name) for each in node.names)
                 elif isinstance(node, ast.ImportFrom) and node.module:

@@ -1,7 +1,7 @@
 """Transactions that do not wait for the disk."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.fakes.tested_store import all_operations
@@ -18,13 +18,14 @@ MAY_BE_LOST = {
 """Functions whose transactions do not wait, and why they need not."""
 
 
-def functions() -> Iterator[ast.FunctionDef]:
-    for path in sorted(STORE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef):
-                yield node
+@cache
+def functions() -> list[ast.FunctionDef]:
+    trees = (ast.parse(path.read_text()) for path in sorted(STORE.rglob("*.py")))
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return [node for node in nodes if isinstance(node, ast.FunctionDef)]
 
 
+@cache
 def called(function: ast.FunctionDef) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(function):
@@ -41,7 +42,7 @@ def relaxes(function: ast.FunctionDef) -> bool:
 
 
 def test_only_what_may_be_lost_does_not_wait_for_the_disk() -> None:
-    units = list(functions())
+    units = functions()
     relaxed = {each.name for each in units if relaxes(each)}
     for _ in range(3):  # private functions relax the transactions of those that call them
         inner = {name for name in relaxed if name.startswith("_")}
