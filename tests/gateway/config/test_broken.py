@@ -1,7 +1,7 @@
 """Broken configs, each with its whole report.
 
 In the files of `data/`, a line has its mistakes behind `#!`: the keys, `|`, and the text. Lists of
-known settings are left out there.
+known settings and kinds are left out there.
 """
 
 import re
@@ -34,6 +34,8 @@ def search(text: str, limit: int = 5) -> str:
 SLACK = 'adapters.slack = { bot_token = "xoxb-1", app_token = "xapp-1" }'
 ROUTE = {"adapter": '"slack"', "channels": '"*"', "users": '"members"'}
 
+KINDS = re.compile(r"(expected type =|the key) (?:'\w+', )*'\w+' or '\w+'")
+
 Mistake = tuple[int, str, str]
 
 
@@ -62,6 +64,7 @@ def reported(folder: Path, text: str) -> list[Mistake]:
         at = re.fullmatch(r"line (\d+), (.+)", place)
         assert at, place
         said = re.sub(r"; known are .*", "; known are ...", " ".join(said.split()))
+        said = KINDS.sub(r"\1 ...", said)
         found.append((int(at[1]), at[2], said))
     return found
 

@@ -201,8 +201,7 @@ factory = "parts:choose"
         pytest.param(
             ("agents.a = {}", "agents.a = { tools = [{ it = 'd' }] }"),
             "teams.t.agents.a.tools[0]",
-            "has no type, expected the key 'path', 'agent', 'team', 'executor', 'http', "
-            "'azure_search', 'graphrag' or 'langchain'",
+            "has no type, expected the key 'path', 'agent', 'team', 'executor', 'http', ",
             id="tool-of-no-kind",
         ),
         pytest.param(

@@ -32,6 +32,7 @@ from gateway.migrate.team_tables import import_teams
 from gateway.migrate.toml_text import toml_text
 from teams.models import ModelInfo
 from teams.models.replay import ReplayChatCompletionClient
+from tests.gateway.config.test_broken import KINDS
 
 ABLE: ModelInfo = {
     "vision": True,
@@ -160,10 +161,10 @@ def digest(found: Any) -> str:
 
 
 def kept(found: dict[str, Any]) -> dict[str, Any]:
-    """The words of its mistakes, and digests of the rest."""
+    """Its mistakes' words, without lists of kinds; digests of the rest."""
     teams = {name: digest(team) for name, team in found.get("teams", {}).items()}
     return {
-        "mistakes": found.get("mistakes", ""),
+        "mistakes": KINDS.sub(r"\1 ...", found.get("mistakes", "")),
         "powers": digest(found["powers"]),
         "teams": teams,
     }
