@@ -9,7 +9,7 @@ from gateway.budgets.allowance import budgets_of, scope_names
 from gateway.budgets.budget_notices import budget_lines, plain_amount
 from gateway.config.budgets import Budget
 from gateway.conversation import Author
-from gateway.events import ContextFill
+from gateway.events import READERS, ContextFill
 from gateway.render.sanitize import label
 from gateway.store.decisions import UsageQuery
 from gateway.store.records import Thread, UsageTotals
@@ -88,8 +88,8 @@ def _window(budget: Budget) -> CalendarWindow:
 
 def _filled(fill: ContextFill) -> str:
     return (
-        f"Context of {label(fill.agent, LONGEST_NAME)}: {fill.used:,} of {fill.window:,} tokens"
-        f" ({fill.percent})."
+        f"Context of {label(READERS.get(fill.agent, fill.agent), LONGEST_NAME)}:"
+        f" {fill.used:,} of {fill.window:,} tokens ({fill.percent})."
     )
 
 

@@ -144,8 +144,9 @@ def holdings_of(team: object) -> Holdings:
             agents.add(agent.name)
             if _names_word(part, "system_message"):
                 told.add(agent.name)
-            if (context := _summarising(part)) is not None:
-                contexts.setdefault(id(context), (agent.name, context))
+        if (context := _summarising(part)) is not None:
+            reader = str(getattr(part, "manager_name", getattr(part, "name", "")))
+            contexts.setdefault(id(context), (reader, context))
         if (role := _role(type(part))) is None:
             continue
         acts = acts or role.acts
@@ -167,7 +168,7 @@ def _names_word(part: object, attribute: str) -> bool:
 
 
 def _summarising(part: object) -> AutoChatCompletionContext | None:
-    """The context of an agent, if it is one that summarises."""
+    """The context of an agent or selector, if it summarises."""
     try:
         context = getattr(part, "model_context", None)
     except Exception:  # it may be somebody else's

@@ -41,7 +41,7 @@ from gateway.store.units import events as event_units
 from gateway.store.units import gone as gone_units
 from gateway.store.units import team_changes
 from gateway.store.units import threads as thread_units
-from teams import BaseGroupChat, Swarm
+from teams import BaseGroupChat, SelectorGroupChat, Swarm
 from teams.base import ChatAgent, DurableTeam, Team
 from teams.messages import BaseChatMessage, TextMessage
 from teams.model_context import AutoChatCompletionContext, ChatCompletionContext
@@ -153,18 +153,20 @@ class LiveTeam:
         )
 
     def agent_of(self, client: ChatCompletionClient) -> str:
-        """The name of an agent with this model client; "" for none."""
-        names = (each.name for each in self._agents() if client in model_clients(each))
-        return next(names, "")
+        """The agent or team with this model client; "" for none."""
+        *_, name = "", *(each.name for each in self._readers() if client in model_clients(each))
+        return name
 
     def client_of(self, agent: str) -> ChatCompletionClient | None:
-        """An agent's model client, or else the team's first."""
-        owners = [each for each in self._agents() if each.name == agent]
-        return next(model_clients(owners[0] if owners else self.team), None)
+        """The model client of an agent or team, or the first."""
+        owners = [each for each in self._readers() if each.name == agent]
+        return next(model_clients(owners[-1] if owners else self.team), None)
 
-    def _agents(self) -> Iterator[ChatAgent]:
-        """The agents at any depth, teams apart."""
-        return (each for each in all_parts(self.team) if isinstance(each, ChatAgent))
+    def _readers(self) -> Iterator[ChatAgent | BaseGroupChat]:
+        """The agents and teams at any depth, those within others after them."""
+        return (
+            each for each in all_parts(self.team) if isinstance(each, ChatAgent | BaseGroupChat)
+        )
 
     def leave_out(self, message: str, note: str) -> None:
         """Let agents who have not heard a message yet hear a note."""
@@ -186,6 +188,12 @@ class LiveTeam:
             if context.unread is None and (found := context.fill) is not None and found[0]:
                 self.filled[name] = ContextFill(agent=name, used=found[0], window=found[1])
         return tuple(self.filled.values())
+
+    async def catch_up(self) -> None:
+        """Let the contexts of selectors have what was said."""
+        for part in all_parts(self.team):
+            if isinstance(part, SelectorGroupChat):
+                await part.catch_up()
 
     @property
     def saved_bytes(self) -> int:

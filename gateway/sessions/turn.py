@@ -385,6 +385,7 @@ class Turn:
         obstacle = await obstacle_to(live.contexts, about, self._work.asker, self._log, self._terms)
         if not obstacle:
             made = self._work.delivered and not self._work.failed  # before an interruption
+            await live.catch_up()
             async with aclosing(summaries(live.contexts, about, self._token)) as events:
                 async for event in events:
                     made = True

@@ -22,13 +22,12 @@ from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
 from teams._contract.turn_record import Item
 from teams._engine.group_chat import BaseGroupChat, SelectionDone
+from teams._group_chats.thread_context import ThreadContext
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectorEvent
 from teams._run.merge import run_bounded
 from teams._run.run import run_in_path, stream_answer_in_path
-from teams.agents._room import Room
-from teams.agents._set_aside import set_aside
-from teams.model_context._auto import THREAD_CONTEXT, AutoChatCompletionContext
+from teams.model_context._auto import AutoChatCompletionContext
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._errors import REFUSALS
@@ -166,14 +165,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._model_context = (
             model_context if model_context is not None else UnboundedChatCompletionContext()
         )
-        self._preloaded: Sequence[LLMMessage] = tuple(self._model_context.history)
-        self._room = Room(self.manager_name, self._model_context)
-        self._shown = 0
-        """Number of thread messages in the model context."""
-        self._stale = False
-        """True if the model context belongs to another state than was loaded."""
-        self._rest: Mapping[str, Any] = {}
-        """State of the model context besides the messages, until it is filled anew."""
+        self._reader = ThreadContext(self.manager_name, self._model_context)
         self._names = _NamePattern(list(self._places))
         self._previous_speaker: str | None = None
         self._earlier_speaker: str | None = None
@@ -264,20 +256,14 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         # Other models want a request to contain something a user said.
         return UserMessage(content=text, source="user")
 
-    async def _shown_history(self) -> list[LLMMessage]:
-        if self._stale:
-            await self._model_context.clear()
-            for message in self._preloaded:
-                await self._model_context.add_message(message)
-            self._shown, self._stale = 0, False
-        for item in self._thread[self._shown :]:
-            if isinstance(item, BaseChatMessage):
-                await self._model_context.add_message(item.to_model_message())
-        self._shown = len(self._thread)
-        if self._rest:
-            self._model_context.load_rest(self._rest)
-            self._rest = {}
-        return await self._model_context.get_messages()
+    @property
+    def model_context(self) -> ChatCompletionContext:
+        """The conversation as the model is shown it, after `catch_up`."""
+        return self._model_context
+
+    async def catch_up(self) -> None:
+        """Let the model context have what was said since."""
+        await self._reader.catch_up(self._thread)
 
     def _decision(self, candidates: Sequence[str]) -> str | None:
         """The model's choice so far; None if it must be asked (again)."""
@@ -318,18 +304,18 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     async def _ask(self, candidates: Sequence[str]) -> AsyncGenerator[Item, None]:
         """One more answer of the model, or room for its request."""
-        context, made = self._model_context, list[Item]()
-        shown, exchange = await self._shown_history(), self._exchange(candidates)
+        room, made = self._reader.room, list[Item]()
+        shown, exchange = await self._reader.messages(self._thread), self._exchange(candidates)
         around = [self._prompt(candidates, ()), *exchange]
-        if not await self._room.before(made, around, (), None):
+        if not await room.before(made, around, (), None):
             asked = [self._prompt(candidates, shown), *exchange]
             try:
                 async with aclosing(self._answer(asked)) as events:
                     async for event in events:
                         yield event
             except REFUSALS as error:
-                if not await self._room.after(made, error, None):
-                    set_aside(context.history, error, start=context.sent_from, sent=asked)
+                if not await room.after(made, error, None):
+                    self._reader.set_aside(error, asked)
                     raise
         for event in made:
             yield event
@@ -337,7 +323,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
     async def _answer(self, messages: Sequence[LLMMessage]) -> AsyncGenerator[Item, None]:
         if not self._model_client_streaming:
             answer = await run_in_path(self.manager_name, self._model_client.create(messages))
-            self._room.note(answer)
+            self._reader.room.note(answer)
             self._answers.append(_text(answer))
             return
         answer = None
@@ -355,7 +341,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
                     )
         if answer is None:
             raise RuntimeError("The stream of the selecting model ended without a final result.")
-        self._room.note(answer)
+        self._reader.room.note(answer)
         self._answers.append(_text(answer))
         if self._emit_team_events:
             yield SelectorEvent(
@@ -378,15 +364,13 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     def manager_state(self) -> Mapping[str, Any]:
         named = {} if self._next_speaker is None else {"next_speaker": self._next_speaker}
-        rest = self._rest if self._stale else self._model_context.rest()
         return {
             **named,
-            **({THREAD_CONTEXT: rest} if rest else {}),
             "previous_speaker": self._previous_speaker,
             "earlier_speaker": self._earlier_speaker,
             "silent": self._silent,
             "answers": list(self._answers),
-            "preloaded": bool(self._preloaded),
+            **self._reader.state(),
         }
 
     def load_manager(self, state: Mapping[str, Any]) -> None:
@@ -401,9 +385,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         from_autogen = "earlier_speaker" not in state
         self._silent = state.get("silent", from_autogen and self._last_speaker() != previous)
         self._answers = list(state.get("answers", ()))
-        if not state.get("preloaded", True):
-            self._preloaded = ()
-        self._stale, self._rest = True, state.get(THREAD_CONTEXT) or {}
+        self._reader.load(state)
 
     def _last_speaker(self) -> str | None:
         """The participant who spoke last in the thread."""
@@ -417,8 +399,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._silent = False
         self._answers = []
         self._next_speaker = None
-        self._preloaded = ()
-        self._stale, self._rest = True, {}
+        self._reader.reset()
 
 
 class _NamePattern:

@@ -44,7 +44,7 @@ from teams.agents._base import StreamingChatAgent
 from teams.agents._handoff import Handoff
 from teams.agents._memory_states import MemoryStates
 from teams.agents._room import Room, add_message
-from teams.agents._set_aside import offer_again, set_aside
+from teams.agents._set_aside import offer_again
 from teams.agents._tool_batch import ToolBatch
 from teams.memory._base import Memory
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
@@ -172,10 +172,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         self._system_messages = [] if system_message is None else [instructions(system_message)]
         self._tools = AgentTools(name, model_client, tools, workbench, handoffs)
         self._tool_states = self._tools.states
-        self._model_context = (
-            model_context if model_context is not None else UnboundedChatCompletionContext()
-        )
-        self._room = Room(name, self._model_context)
+        self.use_context(model_context)
         self._model_client_stream = model_client_stream
         self._max_tool_iterations = max_tool_iterations
         self._reflect_on_tool_use = (
@@ -214,6 +211,11 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
     @property
     def inner_message_types(self) -> Sequence[type[BaseAgentEvent | BaseChatMessage]]:
         return self._tool_states.message_types()
+
+    def use_context(self, context: ChatCompletionContext | None) -> None:
+        """Keep the conversation in this context, still empty; None for all."""
+        self._model_context = UnboundedChatCompletionContext() if context is None else context
+        self._room = Room(self.name, self._model_context)
 
     @property
     def model_context(self) -> ChatCompletionContext:
@@ -318,8 +320,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         await self._accept(turn, answer)
 
     def _set_aside(self, refused: Refusal, sent: Sequence[LLMMessage]) -> None:
-        context = self._model_context
-        set_aside(context.history, refused, start=context.sent_from, sent=sent)
+        self._room.set_aside(refused, sent)
 
     async def _absorb_messages(self, turn: TurnRecord, messages: Sequence[BaseChatMessage]) -> None:
         """Messages and memories into the context, each once."""

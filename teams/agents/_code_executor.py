@@ -39,7 +39,7 @@ from teams.agents._code_run import (
     read_decision,
 )
 from teams.agents._room import Room, add_message
-from teams.agents._set_aside import offer_again, set_aside
+from teams.agents._set_aside import offer_again
 from teams.code_executors._base import CodeExecutor
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
@@ -307,8 +307,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         except REFUSALS as error:
             if await self._makes_room(turn, token, error):
                 return
-            context = self._model_context
-            set_aside(context.history, error, start=context.sent_from, sent=messages)
+            self._room.set_aside(error, messages)
             raise
         if answer is None:
             raise RuntimeError(
@@ -406,8 +405,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         except REFUSALS as error:
             if await self._makes_room(turn, token, error):
                 return
-            context = self._model_context
-            set_aside(context.history, error, start=context.sent_from, sent=messages)
+            self._room.set_aside(error, messages)
             raise
         decision = read_decision(_text(answer, self.name))
         turn.produced.append(

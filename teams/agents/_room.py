@@ -13,6 +13,7 @@ from teams._messages.events import ContextSummaryEvent
 from teams._run.run import run_in_path
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
+from teams.agents._set_aside import set_aside
 from teams.model_context._auto import AutoChatCompletionContext
 from teams.model_context._contexts import ChatCompletionContext
 from teams.models._errors import ContextOverflow, Refusal
@@ -36,6 +37,7 @@ class Room:
 
     def __init__(self, agent: str, context: ChatCompletionContext) -> None:
         self._agent = agent
+        self._kept = context
         self._context = context if isinstance(context, AutoChatCompletionContext) else None
         self._refused = False
 
@@ -71,6 +73,10 @@ class Room:
         made = made or await self._make(produced, context, most=True, token=token)
         error.newest_alone = not made
         return made
+
+    def set_aside(self, error: Refusal, sent: Sequence[LLMMessage]) -> None:
+        """Set aside what a request was refused for."""
+        set_aside(self._kept.history, error, start=self._kept.sent_from, sent=sent)
 
     def note(self, answer: CreateResult) -> None:
         """Take the provider's count of what it was sent."""

@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 from teams._base.image import Image
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import MultiModalMessage, TextMessage
+from teams.model_context._auto import PEOPLE
 from teams.models._errors import ContentRefused, ContextOverflow, Refusal
 from teams.models._types import (
     AssistantMessage,
@@ -28,8 +29,6 @@ IMAGE = 4_000
 """Characters of text for which an image counts."""
 BLAMED = 1 / 4
 """The part of a request from which on a message is what made it too long."""
-PEOPLE = "user"
-"""The source of what people say."""
 
 Kept: TypeAlias = LLMMessage | BaseAgentEvent | BaseChatMessage
 

@@ -459,6 +459,29 @@ async def test_images_stay_where_a_text_was_too_long(tmp_path: Path) -> None:
     assert LEFT_OUT not in str(model.messages())
 
 
+@pytest.mark.parametrize("nested", [False, True], ids=["of the team", "of a team in it"])
+async def test_the_model_of_the_selector_that_failed_summarises(
+    tmp_path: Path, nested: bool
+) -> None:
+    large = ScriptedModel(*["Hm."] * 9)
+    small = NarrowModel("bob", most=SMALL, summary="A diary.")
+
+    def make() -> Team:
+        agents = [AssistantAgent(name, large) for name in ("ann", "bob", "cy")]
+        desk = SelectorGroupChat([*agents], small, name="desk", max_turns=1)
+        others = [AssistantAgent("dot", large), desk, AssistantAgent("eve", large)]
+        return RoundRobinGroupChat(others, max_turns=1) if nested else desk
+
+    async with opened(tmp_path, make) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        if nested:
+            await turn(gateway, thread, "hi")
+        (notice,) = of(Notice, await turn(gateway, thread, LONG))
+        assert notice.aside == "message"
+        await turn(gateway, thread, "/aside summarise")
+    assert small.summarised
+
+
 @pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
 @pytest.mark.parametrize("nested", [False, True], ids=["in the team", "in a team of it"])
 async def test_the_model_of_the_agent_that_failed_summarises(

@@ -24,10 +24,11 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway, Limits
 from gateway.sessions.compaction import NOBODY, NOTHING, STILL_FAILED, UNHEARD
-from teams import RoundRobinGroupChat
+from teams import RoundRobinGroupChat, SelectorGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.conditions import MaxMessageTermination
+from teams.model_context import AutoChatCompletionContext
 from teams.models import ModelRefused, RateLimited
 from tests.fakes.narrow_model import NarrowModel
 from tests.fakes.new_store import new_store
@@ -112,6 +113,38 @@ async def test_every_agent_at_any_depth_summarises_its_own(tmp_path: Path) -> No
     assert f"{SUMMARY} 2" in str(outer.messages())
     (end,) = of(TurnFinished, made)
     assert sorted(each.agent for each in end.fill) == ["critic", "writer"]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+async def test_a_selector_summarises_what_it_reads(tmp_path: Path, restarted: bool) -> None:
+    chooser = ScriptedModel("ann", "bob", SUMMARY, "ann")
+    ann, bob = ScriptedModel("Nice.", "Yes."), ScriptedModel("Hm.")
+
+    def make() -> Team:
+        agents = [AssistantAgent("ann", ann), AssistantAgent("bob", bob)]
+        context = AutoChatCompletionContext(chooser)
+        return SelectorGroupChat(
+            [*agents], chooser, model_context=context, max_turns=1, allow_repeated_speaker=True
+        )
+
+    async with opened(tmp_path, make) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        for text in (FOX, "And?"):
+            await turn(gateway, thread, text)
+        made = [] if restarted else await turn(gateway, thread, COMPACT)
+    if restarted:
+        async with opened(tmp_path, make) as gateway:
+            made = await turn(gateway, thread, COMPACT)
+    async with opened(tmp_path, make) as gateway:
+        used = (await gateway.client.send(thread, "/usage")).reply
+        after = await turn(gateway, thread, "Its name?")
+    (mark,) = of(ContextSummarised, made)
+    assert mark.text.endswith("summarised in what the selector reads.")
+    assert texts(after) == ["Yes."]
+    asked = str(chooser.requests[-1]["messages"])
+    assert SUMMARY in asked
+    assert FOX.strip() not in asked
+    assert "\nContext of the selector: " in used
 
 
 def unbounded(model: ScriptedModel) -> Team:

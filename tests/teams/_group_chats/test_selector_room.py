@@ -12,7 +12,11 @@ import pytest
 from teams import SelectorGroupChat
 from teams.base import TaskResult, TeamError
 from teams.messages import ContextSummaryEvent, TextMessage
-from teams.model_context import AutoChatCompletionContext, ChatCompletionContext
+from teams.model_context import (
+    AutoChatCompletionContext,
+    BufferedChatCompletionContext,
+    ChatCompletionContext,
+)
 from teams.models import ContextOverflow
 from tests.fakes.agents import Talker
 from tests.fakes.interrupted_runs import WAYS, Models, stop_at_every_item, uninterrupted
@@ -103,9 +107,15 @@ async def test_a_run_stopped_at_any_item_goes_on_with_the_same_summaries():
     await stop_at_every_item(build, cycle(WAYS))
 
 
-async def test_a_message_that_is_too_long_alone_is_set_aside():
+@pytest.mark.parametrize("load", [None, "state", "snapshot"])
+@pytest.mark.parametrize("bounded", [False, True])
+async def test_a_message_that_is_too_long_alone_is_set_aside(load, bounded):
     model = Chooser()
-    chat = team(model)
+
+    def make() -> SelectorGroupChat:
+        return team(model, BufferedChatCompletionContext(100) if bounded else None)
+
+    chat = make()
     await chat.run(task="hi")
     said = TextMessage(content="x" * 9000, source="user")
     with pytest.raises(TeamError) as caught:
@@ -113,8 +123,18 @@ async def test_a_message_that_is_too_long_alone_is_set_aside():
     cause = caught.value.__cause__
     assert isinstance(cause, ContextOverflow)
     assert (cause.set_aside, cause.message) == ("message", said.id)
-    await chat.run(task="And now?")
-    assert "too long for the model" in model.choices[-1]
+    for number in range(2):
+        if load is not None:
+            chat, before = make(), chat
+            if load == "state":
+                await chat.load_state(json.loads(json.dumps(await before.save_state())))
+            else:
+                await chat.load_snapshot([await before.save_snapshot()])
+        await chat.run(task=f"And now, {number}?")
+        assert "too long for the model" in model.choices[-1]
+    await chat.reset()
+    await chat.run(task=said.model_copy(update={"content": "short"}))
+    assert "short" in model.choices[-1]
 
 
 async def test_after_a_reset_no_summary_is_left():
