@@ -267,7 +267,10 @@ class WorkHandedOff(_Event):
     to_people: bool = False
 
 
-READERS = {"SelectorGroupChatManager": "the selector"}
+READERS = {
+    "SelectorGroupChatManager": "the selector",
+    "MagenticOneOrchestrator": "the orchestrator",
+}
 """Words for who reads a conversation and is no agent."""
 
 

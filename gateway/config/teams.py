@@ -25,6 +25,7 @@ from teams.kinds import (
     Part,
     PythonOnly,
     Section,
+    SummarisingPart,
     setting_error,
     tables_in,
     tag_by,
@@ -263,7 +264,7 @@ class GraphTeam(GroupTeam):
     """First participant; if not given, those that no edge leads to."""
 
 
-class MagenticOneTeam(_AnnouncingTeam):
+class MagenticOneTeam(SummarisingPart, _AnnouncingTeam):
     """An orchestrator plans, follows the progress, and directs the agents."""
 
     kind: ClassVar = Kind("team", "magentic_one", "teams:MagenticOneGroupChat")

@@ -41,7 +41,7 @@ from gateway.store.units import events as event_units
 from gateway.store.units import gone as gone_units
 from gateway.store.units import team_changes
 from gateway.store.units import threads as thread_units
-from teams import BaseGroupChat, SelectorGroupChat, Swarm
+from teams import BaseGroupChat, MagenticOneGroupChat, SelectorGroupChat, Swarm
 from teams.base import ChatAgent, DurableTeam, Team
 from teams.messages import BaseChatMessage, TextMessage
 from teams.model_context import AutoChatCompletionContext, ChatCompletionContext
@@ -190,9 +190,9 @@ class LiveTeam:
         return tuple(self.filled.values())
 
     async def catch_up(self) -> None:
-        """Let the contexts of selectors have what was said."""
+        """Let the contexts of selectors and orchestrators have what was said."""
         for part in all_parts(self.team):
-            if isinstance(part, SelectorGroupChat):
+            if isinstance(part, SelectorGroupChat | MagenticOneGroupChat):
                 await part.catch_up()
 
     @property

@@ -214,6 +214,16 @@ class Part(Item):
         yield from ()
 
 
+class SummarisingPart(Part):
+    """A table of what summarises, though its class takes no context."""
+
+    @override
+    async def build(self, maker: Maker, **more: Any) -> Any:
+        made = await super().build(maker, **more)
+        made.use_context(await maker.context(None, model=vars(self)["model"]))
+        return made
+
+
 class OwnPart(Part):
     """A table that names somebody's own class."""
 

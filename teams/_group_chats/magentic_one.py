@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel
@@ -22,17 +23,20 @@ from teams._components.component import Component, ComponentModel
 from teams._contract.agent import AgentLike, ChatAgent
 from teams._contract.state import MagenticOneOrchestratorState
 from teams._contract.termination import TerminationCondition
+from teams._contract.turn_record import Item
 from teams._engine.group_chat import BaseGroupChat, Choice, SelectionDone
 from teams._engine.participant import check_agents
 from teams._group_chats import magentic_prompts as prompts
 from teams._group_chats.magentic_ledger import ProgressLedger, read_ledger
+from teams._group_chats.thread_context import ThreadContext
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage, TextMessage, ended_by, finish_of
 from teams._run.run import run_in_path
 from teams.agents._set_aside import set_aside
+from teams.model_context._contexts import ChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import remove_images
-from teams.models._errors import REFUSALS
+from teams.models._errors import REFUSALS, ContextOverflow, Refusal
 from teams.models._types import AssistantMessage, LLMMessage, RequestUsage, UserMessage
 
 Step = Literal[
@@ -128,7 +132,24 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self._final_answer_prompt = checked_template(
             "final_answer_prompt", final_answer_prompt, ("task",)
         )
+        self._reader: ThreadContext | None = None
+        self._made: list[Item] = []
+        """Summaries that are not yielded yet."""
         self._forget()
+
+    def use_context(self, context: ChatCompletionContext) -> None:
+        """Let the orchestrator read the thread as this context keeps it."""
+        self._reader = ThreadContext(self.manager_name, context, self._told)
+
+    @property
+    def model_context(self) -> ChatCompletionContext | None:
+        """The context in use; None while the whole thread is sent."""
+        return None if self._reader is None else self._reader.context
+
+    async def catch_up(self) -> None:
+        """Let the context in use have what was said since."""
+        if self._reader is not None:
+            await self._reader.catch_up(self._thread)
 
     def _forget(self) -> None:
         self._step: Step = "facts"
@@ -171,6 +192,30 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | SelectionDone, None]:
         """Take steps until somebody is to speak or the run is over."""
         while True:
+            try:
+                async with aclosing(self._take_steps()) as items:
+                    async for item in items:
+                        yield item
+            except REFUSALS:
+                if not self._made:
+                    raise
+            else:
+                return
+
+    async def _make_room(self) -> None:
+        """Make room for a request that would not fit."""
+        if (reader := self._reader) is not None and self._step not in ("begin", "speak", "done"):
+            await reader.catch_up(self._thread)
+            around = UserMessage(content=prompts.LEDGER.format(**self._outline()), source="user")
+            await reader.room.before(self._made, [around], (), None)
+
+    async def _take_steps(
+        self,
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | SelectionDone, None]:
+        while True:
+            await self._make_room()
+            while self._made:
+                yield self._made.pop(0)
             match self._step:
                 case "facts":
                     self._facts = await self._ask(prompts.FACTS.format(task=self._task))
@@ -206,11 +251,11 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
 
     async def _judge_progress(self) -> str | None:
         """The next speaker's instruction; None if another step comes first."""
-        self._n_rounds += 1
-        if self._max_rounds is not None and self._n_rounds > self._max_rounds:
+        if self._max_rounds is not None and self._n_rounds >= self._max_rounds:
             self._step, self._reason = "answer", "Max rounds reached."
             return None
         ledger = await self._progress_ledger()
+        self._n_rounds += 1
         trace.debug("Progress ledger of %s: %s", self.name, ledger)
         if ledger.is_request_satisfied.answer:
             self._step, self._reason = "answer", ledger.is_request_satisfied.reason
@@ -225,7 +270,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
     async def _progress_ledger(self) -> ProgressLedger:
         names = list(self._places)
         prompt = prompts.PROGRESS.format(task=self._task, team=self._team(), names=", ".join(names))
-        messages = self._conversation(prompt)
+        messages = await self._conversation(prompt)
         problem = None
         for _ in range(MAX_LEDGER_ATTEMPTS):
             answer = await self._create(messages, json_output=self._ledger_format())
@@ -251,6 +296,8 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         for place in self._places.values():
             await place.reset(CancellationToken())
         self._thread.clear()
+        if self._reader is not None:
+            self._reader.reset()
         self._judged = 0
 
     def _orchestrator_message(self, text: str) -> TextMessage:
@@ -265,7 +312,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         return message
 
     async def _ask(self, prompt: str) -> str:
-        return await self._create(self._conversation(prompt))
+        return await self._create(await self._conversation(prompt))
 
     async def _create(
         self, messages: Sequence[LLMMessage], json_output: type[BaseModel] | bool | None = None
@@ -274,8 +321,11 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         try:
             result = await run_in_path(self.manager_name, answer)
         except REFUSALS as error:
-            set_aside(self._thread.items(), error, self.manager_name, sent=messages)
+            if self._reader is None or not await self._reader.room.after(self._made, error, None):
+                self._set_aside(error, messages)
             raise
+        if self._reader is not None:
+            self._reader.room.note(result)
         if not isinstance(result.content, str):
             raise RuntimeError(
                 "The orchestrator's model answered with tool calls, but has no tools."
@@ -284,18 +334,32 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self._unsaid = finish_of(result)
         return result.content
 
-    def _conversation(self, prompt: str) -> list[LLMMessage]:
+    def _set_aside(self, error: Refusal, sent: Sequence[LLMMessage]) -> None:
+        """Set aside what was refused, in the task, too."""
+        said = [item for item in self._thread if isinstance(item, BaseChatMessage)]
+        if self._reader is None:
+            set_aside(self._thread.items(), error, self.manager_name, sent=sent)
+        else:
+            self._reader.set_aside(error, sent)
+        for each in said:
+            if isinstance(error, ContextOverflow) and each.id == error.message:
+                self._task = self._task.replace(each.to_model_text(), error.NOTE)
+
+    async def _conversation(self, prompt: str) -> list[LLMMessage]:
         """The conversation as the orchestrator sees it, then the prompt."""
-        messages: list[LLMMessage] = [
-            AssistantMessage(content=item.to_model_text(), source=item.source)
-            if item.source == self.manager_name
-            else item.to_model_message()
-            for item in self._thread
-            if isinstance(item, BaseChatMessage)
-        ]
+        if self._reader is not None:
+            messages = await self._reader.messages(self._thread)
+        else:
+            said = (item for item in self._thread if isinstance(item, BaseChatMessage))
+            messages = [*map(self._told, said)]
         if not self._model_client.model_info["vision"]:
             messages = remove_images(messages)
         return [*messages, UserMessage(content=prompt, source=self.manager_name)]
+
+    def _told(self, item: BaseChatMessage) -> LLMMessage:
+        if item.source == self.manager_name:
+            return AssistantMessage(content=item.to_model_text(), source=item.source)
+        return item.to_model_message()
 
     def _outline(self) -> dict[str, str]:
         return {
@@ -324,6 +388,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
             "speaker": self._speaker,
             "reason": self._reason,
             "usage": [self._usage.prompt_tokens, self._usage.completion_tokens],
+            **({} if self._reader is None else self._reader.state()),
         }
 
     def load_manager(self, state: Mapping[str, Any]) -> None:
@@ -335,10 +400,14 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self._speaker, self._reason = state.get("speaker", ""), state.get("reason", "")
         if self._step == "speak" and self._speaker not in self._places:
             raise ValueError(f"The state has {self._speaker!r} on turn, who does not take part.")
+        if self._reader is not None:
+            self._reader.load(state)
         prompt_tokens, completion_tokens = state.get("usage", (0, 0))
         self._usage = RequestUsage(prompt_tokens, completion_tokens)
 
     async def reset_manager(self) -> None:
+        if self._reader is not None:
+            self._reader.reset()
         self._forget()
 
     def _config_value(self, name: str) -> Any:

@@ -8,7 +8,16 @@ from pydantic import Field
 from typing_extensions import override
 
 from teams._base.kind_family import KindsOf
-from teams._base.kinds import Agent, DescribedAgent, Item, Kind, Maker, Model, Part
+from teams._base.kinds import (
+    Agent,
+    DescribedAgent,
+    Item,
+    Kind,
+    Maker,
+    Model,
+    Part,
+    SummarisingPart,
+)
 from teams._base.meanings import EmptyIsNone, Given, ImportPath, Named, PythonOnly
 from teams._base.tables import shorthand
 
@@ -110,7 +119,7 @@ class SocietyOfMindKind(DescribedAgent):
     """Part of earlier turns that the team sees; all if not given."""
 
 
-class CoderKind(Agent):
+class CoderKind(SummarisingPart, Agent):
     """Magentic-One's programmer, whose code a `code_executor` runs."""
 
     kind: ClassVar = Kind(

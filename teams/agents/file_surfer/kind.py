@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from typing_extensions import override
 
-from teams._base.kinds import DescribedAgent, Kind, Model, Want
+from teams._base.kinds import DescribedAgent, Kind, Model, SummarisingPart, Want
 from teams._base.meanings import Folder, Given, InThread
 from teams._base.tables import ConfigPath
 
@@ -15,7 +15,7 @@ TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "
 """Names of the tools that its model calls."""
 
 
-class FileSurferKind(DescribedAgent):
+class FileSurferKind(SummarisingPart, DescribedAgent):
     """An agent that looks into files; needs the extra `file-surfer`."""
 
     kind: ClassVar = Kind("agent", "file_surfer", "teams.agents.file_surfer:FileSurfer")

@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from teams._base.kinds import DescribedAgent, Kind, Maker, Model, Want
+from teams._base.kinds import DescribedAgent, Kind, Maker, Model, SummarisingPart, Want
 from teams._base.meanings import Given, Reaches
 
 
-class WebSurferKind(DescribedAgent):
+class WebSurferKind(SummarisingPart, DescribedAgent):
     """An agent that works in a browser.
 
     It reaches the hosts that [policies.http] allows. Its tools have rules of their own in

@@ -18,6 +18,7 @@ from teams.base import TaskResult, Team, ToolCall
 from teams.memory import ListMemory
 from teams.memory.redis import RedisMemory, RedisMemoryConfig
 from teams.messages import ModelClientStreamingChunkEvent
+from teams.model_context import AutoChatCompletionContext
 from teams.models.replay import ReplayChatCompletionClient
 
 PARTS = """
@@ -867,6 +868,26 @@ async def test_a_selector_summarises_unless_told_otherwise(own, setting, kind, w
     context = vars(team)["_model_context"]
     assert type(context).__name__.partition("Chat")[0] == kind
     assert getattr(context, "window", None) == window
+
+
+async def test_what_takes_no_context_summarises_too(own):
+    team = await built(
+        own,
+        """
+        [teams.t]
+        type = "magentic_one"
+        [teams.t.agents]
+        a = { type = "coder" }
+        b = { type = "file_surfer" }
+        c = { type = "web_surfer" }
+        d = { type = "message_filter", agent = { type = "coder" }, per_source = [] }
+        """,
+    )
+    a, b, c, d = vars(team)["_participants"]
+    for each in (team, a, b, c, vars(d)["_wrapped_agent"]):
+        context = getattr(each, "model_context", None)
+        assert isinstance(context, AutoChatCompletionContext)
+        assert context.window == 10_000
 
 
 async def test_a_model_context_may_begin_with_messages(own):
