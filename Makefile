@@ -23,19 +23,20 @@ help: ## Show this list
 chat: .venv/runtime ## Talk to the team in the terminal
 	@exec $(BIN)/parley chat $(ARGS)
 
-# Four processes, also on two cores: each waits for a third of its time.
+# Tests that ARGS names itself, or in a file of arguments.
+named = $(findstring tests/,$(ARGS))$(findstring @,$(ARGS))
+
+# Four processes, also on two cores: each waits for a third of its time. Of the tests that ARGS names
+# most need no service: who wants a few soon does not wait for 240 packages.
 .PHONY: test
-test: .venv/dev ## Run the tests
+test: .venv/$(if $(named),$(if $(CI),services,dev),services) ## Run the tests
 	$(BIN)/pytest --forks 4 -m "not soak and not chaos and not nightly" $(ARGS)
 
 # Behaviour across wings, and what else ARGS names in place of it.
 JOURNEYS := tests/gateway/journeys tests/adapters/slack/journeys tests/adapters/discord/journeys
 
-# Tests that ARGS names itself, or in a file of arguments.
-named = $(findstring tests/,$(ARGS))$(findstring @,$(ARGS))
-
 .PHONY: test-postgres
-test-postgres: .venv/dev ## Run the journeys with stores on PostgreSQL, which comes with the packages
+test-postgres: .venv/services ## Run the journeys with stores on PostgreSQL, which comes with the packages
 	$(BIN)/pytest -n 2 --dist worksteal --store postgres -m "not soak and not chaos and not nightly and not sqlite" \
 		$(if $(named),,$(JOURNEYS)) $(ARGS)
 
@@ -43,11 +44,11 @@ test-postgres: .venv/dev ## Run the journeys with stores on PostgreSQL, which co
 files-that-name = $(if $(named),,$(shell grep -rlw --include='test_*.py' $(1) tests))
 
 .PHONY: chaos
-chaos: .venv/dev ## Kill real processes, break what they depend on, fuzz: seeded
+chaos: .venv/services ## Kill real processes, break what they depend on, fuzz: seeded
 	$(BIN)/pytest -n 3 --dist worksteal -m "chaos and not soak and not nightly" $(call files-that-name,chaos) $(ARGS)
 
 .PHONY: long
-long: .venv/dev ## Run the longest seeds and campaigns, which make chaos leaves to make nightly
+long: .venv/services ## Run the longest seeds and campaigns, which make chaos leaves to make nightly
 	$(BIN)/pytest -n 3 --dist worksteal -m "nightly and not soak" -o run_timeout=3600 $(call files-that-name,nightly) $(ARGS)
 
 .PHONY: nightly
@@ -55,7 +56,7 @@ nightly: .venv/dev ## Run what need not run per change, and write .ci/nightly.js
 	@$(BIN)/python .ci/nightly.py $(ARGS)
 
 .PHONY: redteam
-redteam: .venv/dev ## Attack a served process; ARGS=--long takes minutes
+redteam: .venv/services ## Attack a served process; ARGS=--long takes minutes
 	@$(BIN)/python -m tests.security.redteam $(ARGS)
 
 # Folders whose docstrings are checked.
@@ -64,7 +65,7 @@ DOCUMENTED := .ci adapters benchmarks docs gateway requirements teams tests
 CLIENTS := tests/clients
 
 .PHONY: clients
-clients: .venv/dev ## Drive the simulators with @slack/bolt and discord.js, and the reference server of MCP, where Node.js is
+clients: .venv/services ## Drive the simulators with @slack/bolt and discord.js, and the reference server of MCP, where Node.js is
 	@if command -v npm >/dev/null; then \
 		$(MAKE) -s $(CLIENTS)/node_modules/.package-lock.json && $(BIN)/pytest $(CLIENTS) $(ARGS); \
 	else echo "SKIPPED: @slack/bolt, discord.js and the reference server of MCP need Node.js 20 and npm, which are not here."; fi
@@ -76,7 +77,7 @@ $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json
 BROWSER := tests/browser
 
 .PHONY: browser
-browser: .venv/dev ## Drive a real Chromium over the tests' own site: an installed one, or one from npm
+browser: .venv/services ## Drive a real Chromium over the tests' own site: an installed one, or one from npm
 	@if [ -z "$$PARLEY_CHROMIUM" ] && ! command -v chromium >/dev/null; then \
 		if command -v npm >/dev/null; then $(MAKE) -s $(BROWSER)/node_modules/chromium; \
 		else echo "There is no chromium, and no npm to install one."; fi; fi
@@ -88,12 +89,12 @@ $(BROWSER)/node_modules/chromium: $(BROWSER)/package-lock.json
 	@touch $@
 
 .PHONY: autogen
-autogen: .venv/dev ## Exchange components with AutoGen 0.7.5, in an environment of its own
+autogen: .venv/services ## Exchange components with AutoGen 0.7.5, in an environment of its own
 	@python=$$($(BIN)/python -m benchmarks.autogen.environment) && \
 		AUTOGEN_PYTHON=$$python $(BIN)/pytest tests/autogen $(ARGS)
 
 .PHONY: models-real
-models-real: .venv/dev ## Ask a real model: llama.cpp's server, compiled in ten minutes the first time
+models-real: .venv/services ## Ask a real model: llama.cpp's server, compiled in ten minutes the first time
 	@python=$$($(BIN)/python -m tests.real_models.environment) && \
 		LLAMA_PYTHON=$$python $(BIN)/pytest tests/real_models $(ARGS)
 
@@ -118,8 +119,12 @@ lint: .venv/dev ## Check lint, format, docstrings, types and import layers
 	@$(BIN)/python .ci/docstrings.py $(DOCUMENTED)
 	@$(BIN)/python .ci/house.py
 	@! git grep -nE '^(<<<<<<<|>>>>>>>) ' || { echo "Left over from a merge: remove the lines above."; exit 1; }
-	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	@$(MAKE) types
+
+.PHONY: types
+types: .venv/services ## Check types, with the packages of all extras
+	$(BIN)/basedpyright
 
 .PHONY: house
 house: .venv/dev ## Print the sizes of the product: then, now, and the bounds that make lint checks
@@ -139,7 +144,7 @@ texts: .venv/dev ## Print all notices, cards and CLI texts as one Markdown page
 	@$(BIN)/python docs/texts.py
 
 .PHONY: coverage
-coverage: .venv/dev ## Run the tests and report branch coverage
+coverage: .venv/services ## Run the tests and report branch coverage
 	$(BIN)/pytest -n 2 -m "not soak" --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 .PHONY: release
@@ -147,7 +152,7 @@ release: .venv-release/release ## Build a release, try it as a user would, and s
 	@.venv-release/bin/python .ci/release.py $(ARGS)
 
 .PHONY: soak
-soak: .venv/dev ## Run the long soak tests
+soak: .venv/services ## Run the long soak tests
 	$(BIN)/pytest -m soak -o run_timeout=14400 $(ARGS) || test $$? -eq 5 # 5: there are none
 
 .PHONY: bench
@@ -167,8 +172,9 @@ clean: ## Remove the environments, caches and reports
 # install.py compares the lock file and pyproject.toml with what was installed last, by content,
 # so these targets run every time and cost one start of Python when there is nothing to do.
 
-.PHONY: .venv/runtime .venv/dev .venv-lock/lock .venv-release/release
-.venv/runtime .venv/dev .venv-lock/lock .venv-release/release:
+LAYERS := .venv/runtime .venv/dev .venv/services
+.PHONY: $(LAYERS) .venv-lock/lock .venv-release/release
+$(LAYERS) .venv-lock/lock .venv-release/release:
 	@$(call installed,$(@D),$(@F))
 
 # A folder of an environment, and the lock file in it.
@@ -196,9 +202,10 @@ APART := --group build --group test pyproject.toml
 
 .PHONY: lock
 lock: .venv-lock/lock ## Rewrite requirements/*.txt, keeping versions that still fit
-	$(COMPILE) --extra all --group build --group dev pyproject.toml -o requirements/dev.txt
-	$(COMPILE) --group build -c requirements/dev.txt pyproject.toml -o requirements/runtime.txt
-	$(COMPILE) --extra otel --extra postgres --group build -c requirements/dev.txt pyproject.toml -o requirements/container.txt
+	$(COMPILE) --extra all --group build --group services pyproject.toml -o requirements/services.txt
+	$(COMPILE) --group build --group dev -c requirements/services.txt pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --group build -c requirements/services.txt pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) --extra otel --extra postgres --group build -c requirements/services.txt pyproject.toml -o requirements/container.txt
 	$(COMPILE) --group lock -o requirements/lock.txt
 	$(COMPILE) --group release -o requirements/release.txt
 	$(COMPILE) --extra graphrag $(APART) -o requirements/extras/graphrag.txt

@@ -4,10 +4,11 @@ Nothing happens if it is installed already.
 
     python requirements/install.py [--check] VENV SET
 
-SET is runtime, dev (a superset of runtime), lock (the tool that writes the lock files), release
-(those that build one) or extras/NAME. All but lock and release also install this project in
-editable mode. `--check` changes nothing and
-exits 1 if there is something to do. Used by the Makefile; needs nothing but the standard library.
+SET is runtime, dev (a superset of runtime), services (a superset of dev), lock (the tool that
+writes the lock files), release (those that build one) or extras/NAME. All but lock and release
+also install this project in editable mode. VENV keeps the widest set that it had. `--check`
+changes nothing and exits 1 if there is something to do. Used by the Makefile; needs nothing but
+the standard library.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from queue import Empty, SimpleQueue
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What an environment stands for once this set is in it, besides the set itself.
-INCLUDES = {"dev": ("runtime",)}
+# What an environment stands for once this set is in it, besides the set itself; the widest first.
+INCLUDES = {"services": ("dev", "runtime"), "dev": ("runtime",)}
 
 TOOLS = {"lock", "release"}
 """Sets that are installed without this project."""
@@ -85,6 +86,13 @@ def stamp_of(venv: Path) -> Path:
 def is_current(venv: Path, name: str) -> bool:
     stamp = stamp_of(venv)
     return stamp.is_file() and fingerprint(name) in stamp.read_text().splitlines()
+
+
+def widest(venv: Path, name: str) -> str:
+    """Name the widest set of VENV that holds NAME."""
+    stamp = stamp_of(venv)
+    had = {line.split()[0] for line in stamp.read_text().splitlines()} if stamp.is_file() else ()
+    return next((each for each in INCLUDES if each in had and name in INCLUDES[each]), name)
 
 
 def install(venv: Path, name: str) -> None:
@@ -289,6 +297,7 @@ def main(arguments: list[str]) -> int:
     )  # two makes at once: the second waits, then has nothing to do
     try:
         if not is_current(venv, name):
+            name = widest(venv, name)
             install(venv, name)
     except subprocess.CalledProcessError as error:
         say(

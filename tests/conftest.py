@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -223,6 +224,17 @@ async def openai_server() -> AsyncIterator["FakeOpenAI"]:
 
     async with FakeOpenAI() as server:
         yield server
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say after failures which packages may be missing."""
+    failed = any(terminalreporter.stats.get(outcome) for outcome in ("failed", "error"))
+    if failed and Path(sys.prefix).name == ".venv" and find_spec("basedpyright") is None:
+        terminalreporter.write_line(
+            "The packages of extras and services are not here. If a test failed for want of one,"
+            " run `make .venv/services`, then the tests again.",
+            yellow=True,
+        )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,7 +3,10 @@
 import asyncio
 import os
 import socket
+import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -96,6 +99,31 @@ def test_finished_and_cancelled_tasks_are_no_offence(pytester: pytest.Pytester):
     )
 
     result.assert_outcomes(passed=1)
+
+
+FAILS = "def test_fails():\n    assert False\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "prefix", "absent", "told"),
+    [
+        (FAILS, ".venv", True, True),
+        ("import no_such_package\n", ".venv", True, True),
+        (FAILS.replace("False", "True"), ".venv", True, False),
+        (FAILS, ".venv", False, False),
+        (FAILS, ".venv-extras/mcp-1", True, False),
+    ],
+    ids=["failed", "not imported", "passed", "all is here", "other environment"],
+)
+def test_failures_without_the_services_say_how_to_install_them(
+    pytester: pytest.Pytester, monkeypatch, source: str, prefix: str, absent: bool, told: bool
+):
+    monkeypatch.setattr(sys, "prefix", f"/parley/{prefix}")
+    here = None if absent else ModuleType("basedpyright")
+    if here is not None:
+        here.__spec__ = ModuleSpec("basedpyright", None)
+    monkeypatch.setitem(sys.modules, "basedpyright", here)
+    assert ("make .venv/services" in run(pytester, source).stdout.str()) is told
 
 
 def test_the_home_is_empty_and_not_the_users(home: Path):

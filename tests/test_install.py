@@ -2,6 +2,8 @@
 
 import importlib.util
 import os
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,47 @@ def pip_that(folder: Path, script: str) -> Path:
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     return program
+
+
+@pytest.mark.parametrize(
+    ("had", "asked", "installed"),
+    [
+        (["services", "dev", "runtime"], "dev", "services"),
+        (["services", "dev", "runtime"], "runtime", "services"),
+        (["dev", "runtime"], "runtime", "dev"),
+        (["dev", "runtime"], "services", "services"),
+        ([], "dev", "dev"),
+        (None, "dev", "dev"),
+        (["extras/mcp-1"], "extras/mcp-1", "extras/mcp-1"),
+    ],
+)
+def test_an_environment_keeps_its_widest_set(
+    install, tmp_path: Path, had: list[str] | None, asked: str, installed: str
+):
+    if had is not None:
+        install.stamp_of(tmp_path).write_text("".join(f"{each} 123\n" for each in had))
+    assert install.widest(tmp_path, asked) == installed
+
+
+@pytest.mark.parametrize(
+    ("target", "ci", "installed"),
+    [
+        (("chat",), "", ["runtime"]),
+        (("format",), "", ["dev"]),
+        (("test", "ARGS=tests/teams -k swarm"), "", ["dev"]),
+        (("test", "ARGS=tests/teams -k swarm"), "1", ["services"]),
+        (("test", "ARGS=-k swarm"), "", ["services"]),
+        (("test",), "", ["services"]),
+        (("lint",), "", ["dev", "services"]),
+    ],
+    ids=lambda each: each if isinstance(each, str) else " ".join(each),
+)
+def test_a_target_waits_for_the_packages_that_it_needs(
+    target: tuple[str, ...], ci: str, installed: list[str]
+):
+    command = ["make", "-C", str(PATH.parents[1]), "--dry-run", f"CI={ci}", *target]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"--check \S+ (\S+)", printed) == installed
 
 
 def test_no_network_is_one_sentence_that_says_what_to_do(install, tmp_path, capfd):

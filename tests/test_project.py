@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from packaging.markers import Marker
 
 from gateway.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKS = ("runtime", "container", "dev", "lock", "release")
+LOCKS = ("runtime", "container", "dev", "services", "lock", "release")
 
 # Spelled in parts, so that this file does not name them either.
 INDEX_HOSTS = ["pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com"]
@@ -59,11 +60,17 @@ def test_every_locked_package_has_an_exact_version_and_hashes(name: str):
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in hashes), requirement
 
 
-def test_the_development_lock_holds_the_runtime_lock_at_the_same_versions():
-    def versions(lock: str) -> set[tuple[str, str]]:  # markers differ where more packages ask
-        return {(name.split(";")[0], each[0]) for name, each in read_lock(lock).items()}
+def test_each_layer_of_locks_holds_the_smaller_one_at_the_same_versions():
+    def versions(lock: str) -> set[tuple[str, str]]:  # extras, markers differ where more ask
+        return {(re.split(r"[;\[]", name)[0], each[0]) for name, each in read_lock(lock).items()}
 
-    assert versions("runtime") <= versions("dev")
+    assert versions("runtime") <= versions("dev") <= versions("services")
+    assert versions("runtime") <= versions("container") <= versions("services")
+
+
+def test_a_newcomer_waits_for_at_most_sixty_packages():
+    markers = [name.partition(";")[2] for name in read_lock("dev")]
+    assert sum(1 for each in markers if not each or Marker(each).evaluate()) <= 60
 
 
 def test_the_runtime_lock_holds_what_is_declared_and_the_build_backend():
