@@ -25,7 +25,7 @@ from adapters.slack.testing import Person, RenderedMessage, SlackSimulator
 from benchmarks.peers.sides import KEPT, Place, Side
 from benchmarks.platforms.served import resident
 from benchmarks.processes import children_of
-from tests.fakes.openai_script import Answer, Call, Reply, Request
+from tests.fakes.openai_script import Answer, Call, Reply, Request, content_text
 from tests.fakes.openai_server import FakeOpenAI
 
 BEGIN = "This"
@@ -60,7 +60,8 @@ def model(side: Side) -> Callable[[Request], Answer]:
     """The script that answers a side's requests."""
 
     def answer(request: Request) -> Answer:
-        asked = [found.group() for found in QUESTION.finditer(request.last_user)]
+        users = [content_text(each) for each in request.messages if each["role"] == "user"]
+        asked = [found.group() for found in QUESTION.finditer("\n".join(users))]
         if not asked:  # what a peer asks for itself: a thread's title, and so on
             return Reply(text="Fine.")
         question = asked[-1]
@@ -102,7 +103,12 @@ def _live(value: Any) -> Iterable[str]:
 
 def whole(texts: Sequence[str], question: str) -> int:
     """In how many messages the whole answer to a question stands."""
-    return sum(answer_to(question) in " ".join(text.split()) for text in texts)
+    return sum(answer_to(question) in text for text in map(one_line, texts))
+
+
+def one_line(text: str) -> str:
+    """A text without what a peer changes of its spaces."""
+    return " ".join(text.split())
 
 
 class Served:
@@ -182,10 +188,15 @@ class Served:
 
     async def answered(self, *questions: str, within: float = 30.0) -> bool:
         """Wait for whole answers; False if one is not there in time."""
+        wanted = {answer_to(question) for question in questions}
+
+        def all_there() -> bool:
+            said = "\n".join(map(one_line, self.texts()))
+            wanted.difference_update([each for each in wanted if each in said])
+            return not wanted
+
         try:
-            await self.slack.until(
-                lambda: all(whole(self.texts(), each) for each in questions), within
-            )
+            await self.slack.until(all_there, within)
         except TimeoutError:
             return False
         return True

@@ -21,7 +21,7 @@ ROWS = (
     ("30 mentions in 6 s under Slack's limits: answered whole", "", "limited"),
     ("  calls refused as too many", "", "too many"),
     ("every fifth call refused: answers whole, of ten", "", "refused"),
-    ("a stranger's click runs the tool", "times", "stranger"),
+    ("tool calls that a stranger's click runs, of one", "", "stranger"),
     ("people and groups notified by the model's text, of three", "", "pings"),
 )
 

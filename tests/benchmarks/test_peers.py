@@ -84,6 +84,14 @@ def test_the_model_calls_the_tool_and_then_answers() -> None:
         assert answer(request) == Reply(text=answer_to("tool-1"), chunks=5)
 
 
+def test_a_note_of_a_peer_after_the_question_changes_no_answer() -> None:
+    messages = [{"role": "user", "content": each} for each in (f"answer {SLOW}", "Go on.")]
+    request = Request(body={"messages": messages}, path="", query={}, headers={})
+    answer = model(PARLEY)(request)
+    assert isinstance(answer, Reply)
+    assert answer.text == answer_to(SLOW)
+
+
 def test_the_model_takes_its_time_for_a_slow_answer() -> None:
     answer = model(PARLEY)(asked(f"before short-3, now {SLOW}"))
     assert isinstance(answer, Reply)
