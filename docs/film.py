@@ -92,7 +92,7 @@ async def taken() -> list[tuple[str, float]]:
     thread = client.add_thread("Flaky queue test")
     found: list[tuple[str, float]] = []
     with tempfile.TemporaryDirectory() as folder:
-        async with chatting(client, Path(folder)) as chat:
+        async with chatting(client, Path(folder), alive=True) as chat:
             chat.app.animation_level = "none"
             async for seconds in scenes(chat, thread):
                 await settled(chat.pilot)

@@ -33,7 +33,7 @@ class AnswerFocus:
         if self._composer.text or self._composer.purpose or not self._composer.has_focus:
             return
         if (quiet_in := self._guard.quiet_in()) > 0:
-            self._clock.call_later(quiet_in, self._offer_again)
+            self._clock.call_later(quiet_in, lambda: self._composer.call_later(self.offer))
         else:
             self._focus_request(item, by_itself=True)
 
@@ -65,9 +65,6 @@ class AnswerFocus:
             self._composer.stop_asking()
             if written and not self._composer.text:
                 self._composer.set_draft(written)
-
-    def _offer_again(self) -> None:
-        self._composer.call_later(self.offer)
 
     def _focus_request(self, item: RequestItem, *, by_itself: bool) -> None:
         self._offered = item.request

@@ -22,6 +22,7 @@ from adapters.terminal.history import History
 from adapters.terminal.key_guard import TypingGuard
 from adapters.terminal.place import message_label, message_title
 from adapters.terminal.redraw_pace import Pace
+from adapters.terminal.request_keys import Decision, Draft, Opening
 from adapters.terminal.screens.answer_focus import AnswerFocus
 from adapters.terminal.screens.command_runner import CommandRunner
 from adapters.terminal.screens.completion import Completion
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from adapters.terminal.widgets.search_bar import SearchBar
     from adapters.terminal.widgets.thread_list import ThreadList
     from gateway.client import AnswerKind, Client
+    from gateway.items import RequestItem
     from gateway.picture import Picture
 
 SIDE_REFRESH = 10.0
@@ -385,17 +387,24 @@ class ChatScreen(LateClicks[None]):
         """Answer what the team asks."""
         self._answer_focus.answer_open_request()
 
-    @on(RequestCard.Typed)
-    def _on_typed_on_card(self, event: RequestCard.Typed) -> None:
-        self._answer_focus.type(event.text)
+    @on(RequestCard.Pressed)
+    def _on_card_key(self, event: RequestCard.Pressed) -> None:
+        match event.meaning:
+            case Draft(text):
+                self._answer_focus.type(text)
+            case Opening(item):
+                self._open_arguments(item)
+            case Decision(item, "deny"):
+                self._answer_focus.ask_for_note(item)
+            case Decision(item, choice, text):
+                self._answer(item.request, choice, text)
 
-    @on(RequestCard.Opened)
-    def _on_opened_arguments(self, event: RequestCard.Opened) -> None:
+    def _open_arguments(self, item: RequestItem) -> None:
         """Show all arguments; back from there, keys wait for a moment again."""
-        from adapters.terminal.screens import arguments  # not at the start
+        from adapters.terminal.screens.arguments import ArgumentsScreen  # not at the start
 
         if self.is_active:  # a second Enter opens no second one
-            self._arguments = arguments.ArgumentsScreen(event.item)
+            self._arguments = ArgumentsScreen(item)
             self.app.push_screen(self._arguments, lambda _: self._guard.note_focus())
 
     def _close_arguments(self, model: Picture) -> None:
@@ -405,19 +414,12 @@ class ChatScreen(LateClicks[None]):
             shown.dismiss()
             model.note(f"{shown.subject}: {DECIDED}")
 
-    @on(RequestCard.Decided)
-    def _on_decided(self, event: RequestCard.Decided) -> None:
-        if event.choice == "deny":
-            self._answer_focus.ask_for_note(event.item)
-        else:
-            self._answer(event.item.request, event.choice, event.text)
-
     @work(group="answer")
     async def _answer(self, request: str, kind: AnswerKind, text: str) -> None:
         """Answer a request; a text that did not arrive is written again."""
         if self.conversation is None:
             return
-        self._card.mark_sent(request)
+        self._card.mark_sent(sent=True)
         taken = False
         with notify_errors(self):
             refusal = await self.conversation.answer(request, kind, text)
@@ -427,7 +429,7 @@ class ChatScreen(LateClicks[None]):
         if taken:
             self._composer.stop_asking()
         else:
-            self._card.mark_failed()
+            self._card.mark_sent(sent=False)
             if self._composer.purpose is not None and not self._composer.text:
                 self._composer.set_draft(text)
         self._composer.focus()

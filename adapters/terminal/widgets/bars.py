@@ -236,17 +236,21 @@ class StatusBar(Horizontal):
         self._state_text = state, hints
         self._draw()
 
-    def _draw(self) -> None:
+    def line(self, width: int) -> Content:
+        """The state with as many whole hints as fit beside the usage."""
         state, hints = self._state_text
         parts, gap = [state], "   "
-        room = self.size.width - cell_len(state[0]) - cell_len(self._usage_text) - len(gap)
+        room = width - cell_len(state[0]) - cell_len(self._usage_text) - len(gap)
         for hint, colour in hints:
             room -= len(gap) + len(hint)
             if room < 0:
                 break
             parts += [gap, (hint, colour)]
             gap = "  "
-        self._state.update(Content.assemble(*parts), layout=False)
+        return Content.assemble(*parts)
+
+    def _draw(self) -> None:
+        self._state.update(self.line(self.size.width), layout=False)
 
 
 def _demo() -> Content:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events, on
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
@@ -54,19 +53,19 @@ class SearchBar(Horizontal, can_focus=True):
         self._words = Input(compact=True, placeholder=self.HINT)
         self._told = Static(markup=False, classes="told")
 
-    def compose(self) -> ComposeResult:
-        """Label, words, what was found."""
-        yield Static(self.LABEL, markup=False, classes="label")
-        yield self._words
-        yield self._told
-
     @property
     def words(self) -> str:
         """The words as they are typed."""
         return self._words.value
 
     def open(self, words: str = "") -> None:
-        """Take words; those that are there already can be typed over."""
+        """Take words; those that are there already can be typed over.
+
+        Its widgets are made at the first time: most chats search nothing.
+        """
+        if not self.children:
+            label = Static(self.LABEL, markup=False, classes="label")
+            self.mount(label, self._words, self._told)
         if words:
             self._words.value = words
         self.display = True

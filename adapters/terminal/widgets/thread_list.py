@@ -61,12 +61,6 @@ class ThreadList(Vertical):
         self._search_line = Input(placeholder=SEARCH, compact=True)
         self._options = Options(markup=False, compact=True)
 
-    def compose(self) -> ComposeResult:
-        """Search on top, the threads, and what keys do."""
-        yield self._search_line
-        yield self._options
-        yield Static(KEYS, markup=False)
-
     def focus_list(self) -> None:
         """Let the keyboard walk the list."""
         self._options.focus()
@@ -74,7 +68,13 @@ class ThreadList(Vertical):
             self._options.action_first()
 
     async def refresh_threads(self) -> None:
-        """Fetch the shown threads again; the marked one stays marked."""
+        """Fetch the shown threads again; the marked one stays marked.
+
+        A list that nobody has seen yet gets its widgets now.
+        """
+        if not self.children:
+            keys = Static(KEYS, markup=False)
+            await self.mount(self._search_line, self._options, keys)
         wanted = max(PAGE, len(self.threads))
         threads = await self._fetch(wanted, 0)
         self._whole = len(threads) < wanted

@@ -1,15 +1,18 @@
 """The chat under a Pilot with a scripted client, and event helpers."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+from textual._compositor import Compositor
 from textual.events import Key
 from textual.pilot import Pilot
 
+from adapters.terminal import redraw_pace
 from adapters.terminal.app import ChatApp
 from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.settings import Settings
@@ -22,6 +25,9 @@ from tests.fakes.scripted_client import NOW, ScriptedClient
 
 MOST_OPEN = 8
 """Presses of escape that lead out of anything."""
+LOOK = 0.02
+"""Seconds between two looks: a look costs as much as what is waited for."""
+PAINT = Compositor.render_update
 PATIENCE = 40.0
 """Seconds a busy machine may take for anything."""
 
@@ -60,13 +66,18 @@ class Chat:
         return self.screen.conversation.thread.id
 
     async def until(self, ready: Callable[[], Any]) -> None:
-        """Let the app go on until something is so."""
+        """Let the app go on until something is so.
+
+        It still is when the app has come to rest.
+        """
         async with asyncio.timeout(PATIENCE):
             while not ready():
-                await self.pilot.pause(0.01)
+                await asyncio.sleep(LOOK)
+                if ready():
+                    await self.pilot.pause(0)
 
     async def until_shown(self, *texts: str) -> None:
-        await self.until(lambda: all(text in self.text() for text in texts))
+        await self.until(lambda: missing(self.text(), texts) == [])
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
@@ -103,6 +114,20 @@ class Chat:
         return "\n".join(line[:width].rstrip() for line in lines)
 
 
+def missing(shown: str, texts: Sequence[str]) -> list[str]:
+    return [text for text in texts if text not in shown]
+
+
+def paint_nothing(compositor: Compositor, full: bool = False, **how: Any) -> Any:
+    """Paint pictures of the whole screen alone.
+
+    No terminal is there to show its changes.
+    """
+    if full:
+        return PAINT(compositor, full, **how)
+    compositor._dirty_regions.clear()
+
+
 @asynccontextmanager
 async def chatting(
     client: ScriptedClient,
@@ -110,12 +135,16 @@ async def chatting(
     *,
     size: tuple[int, int] = (80, 24),
     mistakes: bool = False,
+    alive: bool = False,
     there: asyncio.Event | None = None,
     **settings: Any,
 ) -> AsyncGenerator[Chat, None]:
     """Run the chat until the block ends, without mistakes of its own.
 
-    With `mistakes` it may make some. The gateway is `there` at once, or when that event is set.
+    With `mistakes` it may make some. Alive, or with mistakes, it paints each change; else it paints
+    what a test looks at, and at last what is shown at the end. Only alive it draws at its own pace;
+    else at once, however fast events come. The gateway is `there` at once, or when that event is
+    set.
     """
 
     @asynccontextmanager
@@ -127,6 +156,12 @@ async def chatting(
         finally:
             await client.aclose()
 
+    patch = pytest.MonkeyPatch()
+    if not alive:
+        patch.setattr(redraw_pace, "SHORTEST", 0.0)
+        patch.setattr(redraw_pace, "LONGEST", 0.0)
+    if not (alive or mistakes):
+        patch.setattr(Compositor, "render_update", paint_nothing)
     clock = HandClock()
     app = ChatApp(Settings(data_dir=folder, clock=clock, now=lambda: NOW + 12, **settings))
     async with asyncio.TaskGroup() as group:
@@ -141,10 +176,12 @@ async def chatting(
                     yield chat
                 finally:
                     if app.return_value is None:
+                        chat.text()
                         app.exit()  # as a person leaves: what draws ends before what it draws on
                     await chat.until(lambda: not app.is_running)
         finally:
             app.disconnect()
+            patch.undo()
     assert mistakes or not app.incidents.ids
 
 

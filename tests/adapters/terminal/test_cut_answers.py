@@ -6,12 +6,23 @@ from pathlib import Path
 import pytest
 
 from gateway.events import CONTINUE, MARKS, Ending, Notice
+from gateway.items import AgentItem
+from gateway.picture import Picture
 from tests.adapters.terminal.running import began, chatting, delta, ended, said, speaker
 from tests.fakes.scripted_client import ScriptedClient
 
 
 @pytest.mark.parametrize("ending", ["broken", "cut", "filtered", "refused"])
-async def test_the_mark_stands_below_the_text(tmp_path: Path, ending: Ending):
+def test_each_ending_has_its_mark(ending: Ending):
+    picture = Picture()
+    picture.apply(replace(said("ann", "m", "Once upon"), ending=ending))
+    (item,) = picture.items.values()
+    assert isinstance(item, AgentItem)
+    assert (item.text, item.mark) == ("Once upon", MARKS[ending])
+
+
+async def test_the_mark_stands_below_the_text(tmp_path: Path):
+    ending: Ending = "filtered"
     client = ScriptedClient()
     client.add_thread("Tale")
     async with chatting(client, tmp_path) as chat:

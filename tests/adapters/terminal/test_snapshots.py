@@ -21,7 +21,6 @@ from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.settings import Settings
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
-from adapters.terminal.widgets.request_card import RequestCard
 from gateway import events
 from gateway.client import Choice
 from gateway.values import ArgumentDiff
@@ -147,7 +146,8 @@ async def arguments(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> N
     )
     await settled(pilot)
     await pilot.press("ctrl+t")
-    clock = pilot.app.query_one(RequestCard)._clock
+    assert isinstance(pilot.app, ChatApp)
+    clock = pilot.app._settings.clock
     assert isinstance(clock, HandClock)
     clock.advance(INERT)
     await pilot.press("enter")

@@ -134,9 +134,9 @@ async def test_scrolling_down_to_the_end_follows_again(tmp_path: Path):
 
 async def test_sending_goes_to_the_end(tmp_path: Path):
     client = ScriptedClient()
-    await long_thread(client, 10)
+    await long_thread(client, 5)
     async with chatting(client, tmp_path) as chat:
-        await chat.until_shown("end of 9")
+        await chat.until_shown("end of 4")
         await chat.press("pageup")
         await chat.until(lambda: not chat.transcript.following)
         await chat.type("and now?")
@@ -146,7 +146,7 @@ async def test_sending_goes_to_the_end(tmp_path: Path):
 
 async def test_streaming_draws_far_less_often_than_text_comes(tmp_path: Path):
     client = ScriptedClient()
-    async with chatting(client, tmp_path, new=True) as chat:
+    async with chatting(client, tmp_path, new=True, alive=True) as chat:
         await chat.type("go")
         await chat.until_shown("working")
         draws = 0
