@@ -1,7 +1,6 @@
 """Findings of `parley check` about models, and a demo team's own server."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,11 @@ from gateway.app.load import load_config
 from gateway.app.servable import ServeError, check_servable
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
+from tests.fakes import forked_command
 from tests.fakes.mcp_web import served
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
+from tests.time_limits import slowness
 
 
 async def probes(folder: Path, text: str) -> list[Finding]:
@@ -45,23 +46,16 @@ async def test_each_model_is_asked_once_and_its_error_is_told(tmp_path, settings
     assert "Traceback" not in finding.text
 
 
-async def test_the_demo_team_runs_on_the_server_that_the_environment_names(tmp_path):
+async def test_the_demo_team_runs_on_the_server_that_the_environment_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_MODEL", "gpt-4o")
     async with FakeOpenAI(Reply(text="Hello from the server")) as server:
-        process = await asyncio.create_subprocess_exec(
-            *[sys.executable, "-m", "gateway.cli", "run", "Hi"],
-            cwd=tmp_path,
-            env={
-                "HOME": str(tmp_path),
-                "PYTHONPATH": str(Path(__file__).parents[3]),
-                "OPENAI_BASE_URL": server.url,
-                "OPENAI_MODEL": "gpt-4o",
-            },
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-    assert (process.returncode, err.decode()) == (0, "")
-    assert out.decode() == "front_desk:\nHello from the server\n"
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        out, err = tmp_path / "out", tmp_path / "err"
+        run = forked_command.begin("run", "Hi", stdout=out, stderr=err)
+        code = await asyncio.to_thread(forked_command.code_of, run, 20 * slowness())
+    assert (code, err.read_text()) == (0, "")
+    assert out.read_text() == "front_desk:\nHello from the server\n"
     assert server.requests[0].roles[0] == "system"
 
 

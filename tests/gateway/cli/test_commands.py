@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import pty
 import re
 import resource
 import shutil
@@ -11,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from textwrap import dedent
@@ -27,6 +26,8 @@ from gateway.events import load_event
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes import forked_command
+from tests.fakes.forked_command import at_a_terminal
 from tests.time_limits import slowness
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -259,60 +260,56 @@ users = "members"
 """
 
 
-def with_variables(
-    words: Sequence[str], variables: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PARLEY, *words],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-LONG = (pytest.mark.chaos, pytest.mark.nightly)
-
-
-@pytest.mark.parametrize("command", ["check", pytest.param("serve", marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("command", ["check", "serve"])
 @pytest.mark.parametrize(
     ("name", "address"),
     [
         ("HTTPS_PROXY", "http://user:pa#canary@host:1"),
-        pytest.param("https_proxy", "http://[canary", marks=LONG),
-        pytest.param("ALL_PROXY", "socks5://canary:1", marks=LONG),
+        ("https_proxy", "http://[canary"),
+        ("ALL_PROXY", "socks5://canary:1"),
     ],
 )
-def test_a_wrong_proxy_variable_is_one_error_without_its_value(folder, command, name, address):
+def test_a_wrong_proxy_variable_is_one_error_without_its_value(
+    folder, monkeypatch, command, name, address
+):
     configure(folder, SERVED)
-    ran = with_variables([command], {name: address})
-    assert ran.returncode == 2
+    monkeypatch.setenv(name, address)
+    ran = parley(command)
+    assert ran.exit_code == 2
     assert f"{name}: expected an address such as" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert "canary" not in ran.stdout + ran.stderr
 
 
-DESKTOP = {"ALL_PROXY": "socks5://canary:1/", "NO_PROXY": "localhost,127.0.0.0/8,[::1]"}
+@pytest.fixture
+def desktop(monkeypatch) -> None:
+    """The variables of a desktop whose proxy models can't use."""
+    monkeypatch.setenv("ALL_PROXY", "socks5://canary:1/")
+    monkeypatch.setenv("NO_PROXY", "localhost,127.0.0.0/8,[::1]")
+
+
 MODEL = '[models.m]\nmodel = "gpt-4o"\napi_key = "sk-1"\n'
 
 
+@pytest.mark.usefixtures("desktop")
 @pytest.mark.parametrize(
     ("words", "config"),
     [
-        pytest.param(["run", "--team", "demo", "hello"], "", marks=pytest.mark.chaos),
+        (["run", "--team", "demo", "hello"], ""),
         (["check", "--offline"], MODEL),
     ],
 )
 def test_a_desktops_proxy_variables_end_no_command_that_goes_on_without_them(folder, words, config):
     configure(folder, config)
-    ran = with_variables(words, DESKTOP)
-    assert (ran.returncode, ran.stderr) == (0, "")
+    ran = parley(*words)
+    assert (ran.exit_code, ran.stderr) == (0, "")
 
 
+@pytest.mark.usefixtures("desktop")
 def test_a_model_behind_a_proxy_that_can_not_be_used_is_one_error(folder):
     configure(folder, MODEL)
-    ran = with_variables(["run", "hello"], DESKTOP)
-    assert ran.returncode == 2
+    ran = parley("run", "hello")
+    assert ran.exit_code == 2
     assert ran.stderr.count("ALL_PROXY: expected an address such as") == 1
 
 
@@ -625,7 +622,7 @@ def test_run_without_a_terminal_ends_with_3_when_it_would_have_to_ask(folder):
 
 def test_run_asks_at_the_terminal(folder):
     configure(folder, WIPE)
-    code, shown = at_a_terminal("run", "Clean up", typed="maybe\ny\n")
+    code, shown = at_a_terminal("run", "Clean up", typed="maybe\ny\n", seconds=patience())
     assert code == 0
     assert "cleaner asks to run wipe\r\n  path: x\r\n" in shown
     assert shown.count("Type approve") == 2
@@ -690,7 +687,7 @@ def test_run_writes_only_the_answer(folder):
 @pytest.mark.chaos
 def test_run_takes_no_for_an_answer(folder):
     configure(folder, WIPE)
-    code, shown = at_a_terminal("run", "Clean up", typed="no, not today\n")
+    code, shown = at_a_terminal("run", "Clean up", typed="no, not today\n", seconds=patience())
     assert code == 0, shown
     assert not (folder / "wiped").exists()
 
@@ -705,16 +702,16 @@ def test_run_takes_no_for_an_answer(folder):
 )
 def test_run_stops_its_turn_when_it_is_interrupted(folder, number, code):
     configure(folder, HELLO.replace("hello", "slow"))
-    with subprocess.Popen(
-        [*PARLEY, "run", "--session", "s", "Hi"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.read(6) == b"Well, "
-        process.send_signal(number)
-        out, err = process.communicate(timeout=patience())
-    assert process.returncode == code
-    assert out == b"\n"
-    assert b"Traceback" not in err
+    reader, out = os.pipe()
+    err = folder / "err"
+    process = forked_command.begin("run", "--session", "s", "Hi", stdout=out, stderr=err)
+    os.close(out)
+    with open(reader, "rb") as said:
+        assert said.read(6) == b"Well, "
+        os.kill(process.pid or 0, number)
+        assert said.read() == b"\n"
+        assert forked_command.code_of(process, patience()) == code
+    assert "Traceback" not in err.read_text()
     assert parley("sessions", "list").stdout.split()[-6:] == [
         "now",
         "idle",
@@ -799,23 +796,23 @@ def test_an_unknown_session_is_exit_code_1(folder, command):
 
 def test_commands_reach_the_process_that_owns_the_store(thread, folder):
     configure(folder, HELLO.replace("hello", "slow"))
-    with subprocess.Popen(
-        [*PARLEY, "run", "--session", "busy", "Hi"], stdout=subprocess.DEVNULL
-    ) as owner:
-        try:
-            wait_for((folder / "started").exists)
-            status = parley("status")
-            assert status.exit_code == 0
-            assert f"Parley runs as process {owner.pid} since " in status.stdout
-            assert "1 turn running" in status.stdout
-            assert parley("sessions", "delete", "--yes", "trip").exit_code == 0
-            assert thread not in parley("sessions", "list").stdout
-            queued = parley("run", "--session", "busy", "/status")
-            assert queued.exit_code == 0
-            assert "is working" in queued.stderr
-        finally:
-            owner.send_signal(signal.SIGTERM)
-    assert owner.returncode == 143
+    said = folder / "said"
+    owner = forked_command.begin("run", "--session", "busy", "Hi", stdout=said, stderr=said)
+    try:
+        wait_for((folder / "started").exists)
+        status = parley("status")
+        assert status.exit_code == 0
+        assert f"Parley runs as process {owner.pid} since " in status.stdout
+        assert "1 turn running" in status.stdout
+        assert parley("sessions", "delete", "--yes", "trip").exit_code == 0
+        assert thread not in parley("sessions", "list").stdout
+        queued = parley("run", "--session", "busy", "/status")
+        assert queued.exit_code == 0
+        assert "is working" in queued.stderr
+    finally:
+        owner.terminate()
+        code = forked_command.code_of(owner, patience())
+    assert code == 143
 
 
 def test_status_without_an_owner_is_exit_code_1(thread):
@@ -973,16 +970,15 @@ def test_serve_needs_a_platform(folder):
 
 def test_without_a_command_the_chat_opens(folder):
     configure(folder, HELLO)
-    done = subprocess.run(
-        [*PARLEY, "--plain"],
-        input="Hi\n",
-        capture_output=True,
-        text=True,
-        timeout=patience(),
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Hello there" in done.stdout
+    reader, typed = os.pipe()
+    os.write(typed, b"Hi\n")
+    os.close(typed)
+    shown = folder / "shown"
+    chat = forked_command.begin("--plain", stdin=reader, stdout=shown, stderr=folder / "err")
+    os.close(reader)
+    code = forked_command.code_of(chat, patience())
+    assert code == 0, (folder / "err").read_text()
+    assert "Hello there" in shown.read_text()
 
 
 @pytest.mark.parametrize(
@@ -1005,15 +1001,8 @@ def test_a_chat_with_an_unknown_team_does_not_open(folder, config, team, said):
 
 def test_a_wrong_config_ends_the_chat_with_2(folder):
     configure(folder, "colour = 'red'")
-    done = subprocess.run(
-        [*PARLEY, "chat", "--plain"],
-        input="",
-        capture_output=True,
-        text=True,
-        timeout=patience(),
-        check=False,
-    )
-    assert done.returncode == 2
+    done = parley("chat", "--plain", given="")
+    assert done.exit_code == 2
     assert "there is no setting 'colour'" in done.stderr
 
 
@@ -1030,23 +1019,3 @@ def wait_for(fact: Callable[[], bool]) -> None:
     while not fact():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.01)
-
-
-def at_a_terminal(*args: str, typed: str) -> tuple[int, str]:
-    """Run parley at its own terminal; the exit code and the output."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ["TERM"] = "xterm"
-        os.execv(PARLEY[0], [*PARLEY, *args])
-    os.write(terminal, typed.encode())
-    shown = b""
-    while True:
-        try:
-            piece = os.read(terminal, 4096)
-        except OSError:  # the other side is closed
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
