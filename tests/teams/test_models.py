@@ -1,8 +1,6 @@
 """The types of model requests and answers, and the clients' interface."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -122,17 +120,3 @@ def test_a_missing_ability_is_named(field: str):
 def test_missing_structured_output_only_warns():
     with pytest.warns(UserWarning, match="structured_output"):
         validate_model_info(without("structured_output"))
-
-
-@pytest.mark.parametrize(
-    "module",
-    ["teams.core", "teams.models", "teams.tools", "teams.memory", "teams.model_context"],
-)
-def test_importing_loads_no_provider_sdk(module: str):
-    code = f"import sys, {module}; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert module in loaded
-    heavy = {"openai", "anthropic", "PIL", "jsonschema", "httpx", "aiohttp", "textual", "tiktoken"}
-    assert not heavy.intersection(loaded)

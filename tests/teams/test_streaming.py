@@ -1,8 +1,6 @@
 """A run moves only on demand, and costs nothing beyond the demand."""
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -167,15 +165,3 @@ async def test_nothing_is_serialised_that_nobody_asked_for():
     )
     result = await team.run(task=Heavy(content="x", source="user"))
     assert len(result.messages) == 3
-
-
-def test_importing_the_engine_loads_no_provider_and_no_platform():
-    code = (
-        "import sys, teams, teams.agents, teams.base, teams.conditions, teams.messages, teams.ui\n"
-        "from teams import RoundRobinGroupChat, Swarm\n"
-        "heavy = {'openai', 'anthropic', 'ollama', 'slack_sdk', 'discord', 'textual', 'aiohttp',"
-        " 'httpx', 'PIL', 'opentelemetry', 'gateway', 'adapters'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

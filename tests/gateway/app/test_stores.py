@@ -1,7 +1,6 @@
 """The store that a config names, and commands for the other kind."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -33,16 +32,6 @@ def test_without_an_address_the_store_is_a_file(tmp_path):
     store = store_of(load_config(tmp_path / "config.toml"))
     assert isinstance(store, SqliteStore)
     assert store.folder == tmp_path / "store"
-
-
-def test_with_a_file_nothing_of_postgresql_is_imported(tmp_path):
-    code = "import sys; from gateway.cli import main; main(['status'], standalone_mode=False)"
-    code += "; print([name for name in sys.modules if name.startswith(('psycopg', 'procrast'))])"
-    command, home = [sys.executable, "-c", code], {"HOME": str(tmp_path)}
-    told = subprocess.run(
-        command, cwd=Path(__file__).parents[3], env=home, capture_output=True, text=True, check=True
-    )
-    assert told.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_database_needs_an_extra(config, monkeypatch):

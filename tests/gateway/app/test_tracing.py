@@ -1,7 +1,6 @@
 """`[tracing]`: its settings, the variables beside it, and whether the collector answers."""
 
 import logging
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,14 +120,6 @@ def test_serve_traces_while_it_serves(tmp_path, monkeypatch, collector):
     with installed(Platform()):
         assert serve_config(load(tmp_path, text)) == ExitCode.DONE
     assert [each.name for each in collector.spans] == ["while it serves"]
-
-
-def test_without_the_table_opentelemetry_is_not_imported():
-    code = (
-        "import sys, gateway.app.serve, gateway.app.check, gateway.delivery.writer;"
-        "assert not [name for name in sys.modules if name.startswith('opentelemetry')]"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
 
 
 @pytest.mark.parametrize(

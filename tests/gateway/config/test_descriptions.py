@@ -1,17 +1,8 @@
 """Descriptions of settings, read from the source."""
 
-import subprocess
-import sys
-
 from gateway.config.descriptions import described_fields
 from gateway.config.teams import RoundRobinTeam
 from teams.kinds import Section
-
-PROGRAM = """
-import linecache
-import gateway.config.root
-print([file for file in linecache.cache if "gateway" in file])
-"""
 
 
 class Plain(Section):
@@ -42,10 +33,3 @@ def test_a_setting_is_described_below_it_also_in_the_table_that_a_table_extends(
 def test_a_table_from_nowhere_has_no_descriptions():
     made = type("Made", (Plain,), {"__module__": "nowhere"})
     assert described_fields(made)["first"].description == "One line.\n\nAnd more."
-
-
-def test_the_config_is_imported_without_reading_its_source():
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
-    )
-    assert run.stdout == "[]\n"

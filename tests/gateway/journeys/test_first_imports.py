@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import ssl
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -110,6 +112,52 @@ async def test_the_loop_imports_nothing_after_discord_is_connected(tmp_path: Pat
             await alice.says(alice.direct, "read it", files=[("a.txt", b"hello", "text/plain")])
             await discord.until(lambda: bot_texts(discord, alice.direct), seconds=20)
     assert late == []
+
+
+IN_ORDER = """
+import json, sys
+from importlib import import_module
+
+def tell(*found):
+    print(json.dumps(found), flush=True)
+
+import linecache
+import gateway.config.root
+tell(*[file for file in linecache.cache if "gateway" in file])
+for each in ("gateway.app.serve", "gateway.app.check", "gateway.delivery.writer"):
+    import_module(each)
+tell(*[name for name in sys.modules if name.startswith("opentelemetry")])
+from gateway.cli import main
+main(["status"], standalone_mode=False)
+tell(*[name for name in sys.modules if name.startswith(("psycopg", "procrast"))])
+"""
+"""A process that imports more and more, and tells what it has found before it goes on."""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    """All that one process has found, in the order of its imports."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_ORDER],
+        cwd=ROOT,
+        env={"HOME": str(tmp_path_factory.mktemp("home")), "PATH": os.defpath},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+
+
+def test_the_config_is_imported_without_reading_its_source(told: list[list[str]]) -> None:
+    assert told[0] == []
+
+
+def test_without_the_table_opentelemetry_is_not_imported(told: list[list[str]]) -> None:
+    assert told[1] == []
+
+
+def test_with_a_file_nothing_of_postgresql_is_imported(told: list[list[str]]) -> None:
+    assert told[2] == []
 
 
 def test_no_request_waits_for_certificates(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,6 @@ import gzip
 import json
 import logging
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -370,12 +368,3 @@ async def test_a_model_gets_the_answer_and_the_error_as_results(server: Server):
         ("Momo", False),
         ("ValueError: '..' can't be a part of the path.", True),
     ]
-
-
-def test_the_http_client_is_loaded_by_the_first_request_alone():
-    code = (
-        "import sys, teams.tools.http as t;"
-        "t.HttpTool('x', 'h', 80, {'type': 'object', 'properties': {}});"
-        "assert 'httpx' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
