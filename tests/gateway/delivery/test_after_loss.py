@@ -26,8 +26,13 @@ from tests.fakes.tested_store import UnitStore, at
 from tests.gateway.delivery.delivered import Story, all_told, served
 from tests.gateway.delivery.test_service import BEGIN, DONE, asked, delta, said, started
 from tests.gateway.scripted import ScriptedTeams, solo
+from tests.pairwise import pairwise
 
 pytestmark = pytest.mark.usefixtures("database")
+
+# What the pairs of parameters leave out runs with the chaos tests.
+DATABASES = ("sqlite", "postgres")
+SURFACES = {"Surface": Surface, "EditingSurface": EditingSurface}
 
 CALLS = ToolStarted(thread="", agent="a", call="c", tool="tool", arguments="{}")
 CALLED = ToolFinished(thread="", agent="a", call="c", tool="tool", result="")
@@ -92,8 +97,7 @@ RETRIED = {
 }
 
 
-@pytest.mark.parametrize("retried", RETRIED.values(), ids=RETRIED)
-@pytest.mark.parametrize("surface", [Surface, EditingSurface])
+@pairwise(retried=RETRIED, surface=SURFACES, database=DATABASES, indirect=["database"])
 async def test_a_complete_answer_is_not_edited_back_but_answered_below(
     tmp_path: Path, surface: type[PlainSurface], retried: tuple[SessionEvent, ...]
 ) -> None:
@@ -108,14 +112,19 @@ async def test_a_complete_answer_is_not_edited_back_but_answered_below(
     assert below.endswith(("Uno.", "a: Whole."))
 
 
-@pytest.mark.parametrize("stands", ["Wh", "Whole."])
-@pytest.mark.parametrize(
-    ("surface", "known"), [(Surface, True), (Surface, False), (EditingSurface, True)]
-)
+KNOWN = {
+    "known": (Surface, True),
+    "unknown": (Surface, False),
+    "edited": (EditingSurface, True),
+}
+
+
+@pairwise(stands=["Wh", "Whole."], surface_known=KNOWN, database=DATABASES, indirect=["database"])
 async def test_an_answer_that_the_store_knows_to_its_end_is_complete_in_its_place(
-    tmp_path: Path, surface: type[PlainSurface], known: bool, stands: str
+    tmp_path: Path, surface_known: tuple[type[PlainSurface], bool], stands: str
 ) -> None:
     """A message that was said whole is never said again."""
+    surface, known = surface_known
     board = Board()
     thread = await begun(
         tmp_path, surface(board), board, BEGIN, started("a"), delta("a", "m", "Wh")

@@ -25,6 +25,7 @@ from tests.gateway.journeys.test_stopped import Door
 from tests.gateway.scripted import of
 from tests.gateway.sessions.test_deleted_words import Desk
 from tests.gateway.sessions.test_team_change import Defined
+from tests.pairwise import pairwise
 from tests.teams._group_chats.test_magentic_one import Orchestrator, helper, ledger
 
 LONG = "".join(f"CANARY of day {n}. " for n in range(4_000))
@@ -242,9 +243,12 @@ class Collecting(Hall):
 KEPT = {"drop": "", "summarise": BRIEF, "attach": "CANARY of day 0."}
 
 
-@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
-@pytest.mark.parametrize("said", [SAID, BY_TWO], ids=["one author", "two authors"])
-@pytest.mark.parametrize("way", KEPT)
+# What the pairs leave out runs with the chaos tests.
+@pairwise(
+    restarted={"at once": False, "after a restart": True},
+    said={"one author": SAID, "two authors": BY_TWO},
+    way=[*KEPT],
+)
 async def test_what_was_shortened_stays_so_when_another_message_of_its_task_goes(
     tmp_path: Path, way: str, said: Sequence[tuple[str, str, Author]], restarted: bool
 ) -> None:

@@ -14,6 +14,7 @@ from tests.fakes.tested_store import rows_of, tables_of
 from tests.gateway.journeys.test_edits import ANN, BOB, BOSS, FILE
 from tests.gateway.scripted import ALLOW, calls, model, of, solo
 from tests.gateway.sessions.test_deleted_words import PICTURE, Desk
+from tests.pairwise import pairwise
 
 
 class Library(Desk):
@@ -58,9 +59,11 @@ FILES = {"text": (), "file": (FILE,), "image": (PICTURE,)}
 ANSWERS = ("one", "two", "SUMMARY of CANARY", "three", "SUMMARY II of CANARY", "four", "five")
 
 
-@pytest.mark.parametrize("restarts", [False, True])
-@pytest.mark.parametrize("files", FILES.values(), ids=FILES)
-@pytest.mark.parametrize("again", [False, True], ids=["a summary", "a summary of a summary"])
+AGAIN = {"a summary": False, "a summary of a summary": True}
+
+
+# What the pairs leave out runs with the chaos tests, here and below.
+@pairwise(again=AGAIN, files=FILES, restarts=[False, True])
 async def test_no_summary_keeps_the_words_of_a_deleted_message(tmp_path, files, again, restarts):
     client = model(*(ANSWERS if again else ANSWERS[:4] + ANSWERS[5:]))
     desk = Library(tmp_path, client=client)
@@ -119,9 +122,7 @@ async def test_an_edit_of_what_a_summary_covers_is_offered_and_told_as_any(tmp_p
     assert desk.told()[-1] == "the code is 2"
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["a summary", "a summary of a summary"])
-@pytest.mark.parametrize("restarts", [False, True])
-@pytest.mark.parametrize("brought", ["quote", "result"])
+@pairwise(brought=["quote", "result"], restarts=[False, True], again=AGAIN)
 async def test_tools_ask_for_foreign_text_of_which_only_a_summary_is_left(
     tmp_path, brought, restarts, again
 ):

@@ -33,6 +33,7 @@ from tests.gateway.content.test_attachments import png
 from tests.gateway.journeys.test_access import ALLOWED, ROUTE, UNLISTED, access, message
 from tests.gateway.journeys.test_resume import Crash
 from tests.gateway.scripted import ScriptedTeams, ends, of, opened, turn, until
+from tests.pairwise import pairwise
 
 WORDS = "All is well on day {n}. "
 LONG = "What is the secret?\n" + "".join(WORDS.format(n=n) for n in range(4_000)) + "It is 42."
@@ -262,9 +263,12 @@ async def test_a_kill_while_it_is_summarised_lets_it_begin_again(tmp_path: Path)
     assert model.texts()[-1].startswith("A diary.")
 
 
-@pytest.mark.parametrize("kind", ["message", "result"])
-@pytest.mark.parametrize("then", ["attach", "drop", ""])
-@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+# What the pairs leave out runs with the chaos tests, here and below.
+@pairwise(
+    restarted={"at once": False, "after a restart": True},
+    then=["attach", "drop", ""],
+    kind=["message", "result"],
+)
 async def test_a_stop_while_it_is_summarised_leaves_the_choice(
     tmp_path: Path, kind: str, then: str, restarted: bool
 ) -> None:
@@ -372,12 +376,15 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize("kind", ["message", "result"])
-@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
-@pytest.mark.parametrize(("answer", "why"), FAILURES.values(), ids=FAILURES)
+@pairwise(
+    failure=FAILURES,
+    restarted={"at once": False, "after a restart": True},
+    kind=["message", "result"],
+)
 async def test_a_summary_that_fails_leaves_the_choice(
-    tmp_path: Path, answer: Answer, why: str, restarted: bool, kind: str
+    tmp_path: Path, failure: tuple[Answer, str], restarted: bool, kind: str
 ) -> None:
+    answer, why = failure
     asked = [] if kind == "message" else [calls(("fetch", {}))]
     model = NarrowModel(*asked, "fine", "Well.", most=SMALL, summary=answer)
     make = asking(model, tools=[fetch])
@@ -428,9 +435,11 @@ async def test_a_budget_that_a_summary_uses_up_leaves_the_choice(tmp_path: Path)
 PICTURE = SentFile(name="a.png", media_type="image/png", data=png())
 
 
-@pytest.mark.parametrize("way", ["summarise", "attach"])
-@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
-@pytest.mark.parametrize("text", ["look", "", "word " * 300])
+@pairwise(
+    text={"look": "look", "none": "", "long": "word " * 300},
+    restarted={"at once": False, "after a restart": True},
+    way=["summarise", "attach"],
+)
 async def test_images_that_are_too_long_are_left_out(
     tmp_path: Path, text: str, way: str, restarted: bool
 ) -> None:

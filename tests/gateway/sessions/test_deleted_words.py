@@ -39,6 +39,7 @@ from tests.gateway.journeys.test_edits import (
 from tests.gateway.journeys.test_stopped import Held
 from tests.gateway.scripted import calls, model, of, solo
 from tests.gateway.sessions.test_team_change import Defined
+from tests.pairwise import pairwise
 
 
 class Desk(Platform):
@@ -127,10 +128,13 @@ STAYS = {
 }
 
 
-@pytest.mark.parametrize("stays", STAYS.values(), ids=STAYS)
-@pytest.mark.parametrize("goes", GOES.values(), ids=GOES)
-@pytest.mark.parametrize("first", [False, True], ids=["goes last", "goes first"])
-@pytest.mark.parametrize("handoff", [False, True], ids=["a task", "an answer to a handoff"])
+# What the pairs leave out runs with the chaos tests.
+@pairwise(
+    handoff={"a task": False, "an answer to a handoff": True},
+    first={"goes last": False, "goes first": True},
+    goes=GOES,
+    stays=STAYS,
+)
 async def test_what_came_with_the_others_in_its_task_stays(tmp_path, goes, stays, first, handoff):
     said = [("8", goes), ("9", stays)]
     client = model(*[calls("transfer_to_user") if handoff else "one" for _ in range(3)])

@@ -145,9 +145,14 @@ async def link(slack: SlackSimulator, folder: Path) -> AsyncGenerator[Link]:
         yield flapping
 
 
-async def test_a_link_that_flaps_for_eight_minutes_forgets_nobody(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "rhythm", [LONG, pytest.param(SHORT, marks=pytest.mark.chaos)], ids=["long", "short"]
+)
+async def test_a_link_that_flaps_for_eight_minutes_forgets_nobody(
+    tmp_path: Path, rhythm: tuple[float, float]
+) -> None:
     async with SlackSimulator(rates=False) as slack, link(slack, tmp_path) as flapping:
-        await flapping.flap(rhythm=SHORT)
+        await flapping.flap(rhythm=rhythm)
         await flapping.all_heard()
         assert flapping.reads() == 1
 
