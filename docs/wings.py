@@ -3,7 +3,9 @@
 import ast
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,10 @@ class House:
         self.contracts: list[dict[str, Any]] = settings["contracts"]
         files = [file for package in self.packages for file in (ROOT / package).rglob("*.py")]
         self.files = {_module(file.relative_to(ROOT)): file for file in sorted(files)}
+        self._inside: dict[str, set[str]] = defaultdict(set)
+        for name in self.files:
+            for part in accumulate(name.split("."), "{}.{}".format):
+                self._inside[part].add(name)
         self._bans = [ban for contract in self.contracts if (ban := self._ban(contract))]
 
     def floors(self, container: str) -> list[list[str]]:
@@ -46,7 +52,7 @@ class House:
 
     def inside(self, module: str) -> set[str]:
         """A module and all that is inside it."""
-        return {name for name in self.files if f"{name}.".startswith(f"{module}.")}
+        return self._inside.get(module, set())
 
     def is_banned(self, source: str, target: str) -> bool:
         """True if a contract keeps one whole module or wing from another."""
