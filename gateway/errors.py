@@ -96,7 +96,7 @@ class StoreTaken(StoreError):
     """Another process took the store over while this one was cut off."""
 
     def __init__(self) -> None:
-        super().__init__("Another process has taken the store over; nothing is written here.")
+        super().__init__("Another process has taken the store over: this one writes no more.")
 
 
 class StoreInUse(StoreError):
@@ -112,7 +112,7 @@ class StoreFull(GatewayError):
     """There is no space left for what was to be stored."""
 
     def __init__(self) -> None:
-        super().__init__("The disk is full; nothing was stored. Free some space and try again.")
+        super().__init__("The disk is full, so this was not stored. Free some space and try again.")
 
 
 UNSTORED = (StoreError, StoreFull)
@@ -165,7 +165,7 @@ class NodeCutOff(GatewayError):
     """Another node may have taken this one's work over."""
 
     def __init__(self) -> None:
-        super().__init__("This node is cut off from its database and says nothing meanwhile.")
+        super().__init__("This node can't reach its database, and is silent until it can.")
 
 
 class CantListen(GatewayError):
@@ -186,7 +186,7 @@ class LeaseLost(GatewayError):
 class GatewayClosed(GatewayError):
     """The gateway takes nothing any more, or does not run."""
 
-    def __init__(self, text: str = "Parley is shutting down; nothing was accepted.") -> None:
+    def __init__(self, text: str = "Parley is shutting down and did not accept this.") -> None:
         super().__init__(text)
 
 

@@ -420,8 +420,8 @@ class ModelSilent(_Event):
     @property
     def text(self) -> str:
         """The event in words."""
-        said = "said" if self.over else "has said"
-        return f"The model {said} nothing for {_span(self.seconds)}."
+        was = "was" if self.over else "has been"
+        return f"The model {was} silent for {_span(self.seconds)}."
 
 
 def _span(seconds: float) -> str:
@@ -450,14 +450,14 @@ class TurnHeld(_Event):
             case "":
                 return ""
             case "person_turns":
-                return f"This waits: you had {turns} within ten minutes. It begins in {span}."
+                return f"The turn waits: you had {turns} within ten minutes. It begins in {span}."
             case "collect_seconds":
                 return f"More messages may come. The turn begins in {span}."
             case "files":
-                return f"This waits for its files, {span} at most."
+                return f"The turn waits for files, for {span} at most."
             case _:
                 running = f"{turns}{_WHOSE.get(self.limit, '')} {are} running"
-                return f"This waits: {running}, and no more may. One has to end."
+                return f"The turn waits: {running}, which is the limit. It begins when one ends."
 
 
 _WHOSE: Mapping[str, str] = {

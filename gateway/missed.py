@@ -22,7 +22,7 @@ CURSOR = "cursor "
 In a store that has lost something they are not true, and gone.
 """
 BEFORE_LOSS = (
-    "Parley has lost its records of the time when you did this, so nothing was done now. Do it "
+    "Parley has lost its records of the time when you did this, so it was not carried out. Do it "
     "again if you still want it."
 )
 

@@ -86,7 +86,7 @@ def _warnings(application: Payload) -> Iterator[str]:
     if install and "bot" not in install.get("scopes", ()):
         yield (
             "the portal's install link for servers lacks the scope bot, so it adds no bot: add the "
-            'scope on the page "Installation", or use the address that stands here'
+            'scope on the page "Installation", or use the address given here'
         )
 
 
@@ -132,7 +132,7 @@ class _RouteCheck:
             for server in self._servers(route):
                 problems += await self._check_server(server)
         problems += [
-            f"a route lets in {user}, who is nobody on Discord"
+            f"a route lets in {user}, but Discord knows no such user"
             for user in (*route.users, *route.bots)
             if user != MEMBERS and not await self._get(f"/users/{user.rpartition(':')[2]}")
         ]

@@ -48,9 +48,9 @@ def manifest(read: SettingsReader, name: str, description: str) -> None:
     """Print the app's manifest for this config.
 
     It has the scopes and events that the routes need. Paste it at https://api.slack.com/apps
-    under "Create New App", "From a manifest", or open the link that stands below it, on standard
-    error. No tokens and no keys are needed yet. Without [adapters.slack] in the config, this is a
-    manifest to start with.
+    under "Create New App", "From a manifest", or open the link below it, on standard error. You
+    need no tokens and no keys yet. Without [adapters.slack] in the config, this is a manifest to
+    start with.
     """
     from adapters.slack.config import without_tokens  # imported late: a chat paints before
     from adapters.slack.manifest import link_of, manifest_of, manifest_text, reach_of

@@ -106,7 +106,7 @@ IDS = {
         "the id of a workspace",
         r"[TE][A-Z0-9]+",
         "T0123ABCD",
-        "it stands in the address of Slack in a browser: app.slack.com/client/T...",
+        "a browser shows it in the address of Slack: app.slack.com/client/T...",
     ),
     "channels": IdForm(
         "the id of a channel",

@@ -89,7 +89,7 @@ async def _unknown_people(calls: Calls, routes: Sequence[Route]) -> list[str]:
         ident = user.rpartition(":")[2]
         known = [await _find(calls, team, "users.info", user=ident) for team in teams]
         if all(each is None for each in known):
-            found.append(f"a route lets in {user}, who is nobody in {' or '.join(teams)}")
+            found.append(f"a route lets in {user}, but {' or '.join(teams)} has no such user")
     return found
 
 

@@ -20,7 +20,7 @@ from gateway.items import (
 )
 from gateway.render.sanitize import one_line
 
-NOTHING = "Nothing was found."
+NOTHING = "No match was found."
 
 
 def pattern_of(words: str) -> re.Pattern[str]:

@@ -29,7 +29,7 @@ STOP_SECONDS = 4.0
 
 _KEPT = "The team waits for your answer. Give it later, with --session or in the chat."
 _NOT_KEPT = "The team waits for your answer. Without --session you can't give it later."
-_CALLED_OFF = "Nobody answers, and the call can't wait for it."
+_CALLED_OFF = "The call needs an answer now, and there is none."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,7 @@ def _parts(item: News) -> list[str]:
         case RequestItem(outcome=""):
             line = f"{item.agent.name or 'the team'} asks: {item.prompt}"
         case RequestItem():
-            line = f"{item.by or 'nobody'}: {item.outcome}"
+            line = f"{item.by}: {item.outcome}" if item.by else item.outcome
         case NoticeItem():
             line = item.told
         case WaitItem(key=key, over=False) if key == HOLD:

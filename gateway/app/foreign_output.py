@@ -36,7 +36,7 @@ def asking_tools(teams: TeamFactory, policies: Policies, name: str, team: Team) 
         return ""
     return (
         f"{_listed(asking)} will ask after results of {_listed(sources)}: see 'Foreign text' in "
-        'docs/security.md; output = "trusted" is for tools whose results nobody else writes'
+        'docs/security.md; output = "trusted" is for tools whose results only you write'
     )
 
 

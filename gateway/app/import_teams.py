@@ -60,7 +60,7 @@ def write_teams(imported: Imported, source: Path, output: Path) -> list[Path]:
         stubs = output.with_name(f"{_module(output)}.py")
         texts[stubs] = stub_module([*imported.report.tools.values()], source.name)
     if there := [path for path in texts if path.exists() or path.is_symlink()]:
-        raise GatewayError(f"{there[0]} already exists; nothing was written.")
+        raise GatewayError(f"{there[0]} already exists, so no file was written.")
     for path, text in texts.items():
         try:
             path.write_bytes(text.encode("utf-8", "replace"))

@@ -32,7 +32,7 @@ def find_records(config: Config, ident: str) -> str:
     looked = ", ".join(map(str, files or _bases(config)))
     where = f"Looked in {looked}" if files else f"There is no log yet: {looked}"
     sampled = _SAMPLED if config.logging.sample < 1 else ""
-    raise NotFound(f"The log has nothing about {ident!r}. {where}. {sampled}{_NOT_IN_FILES}")
+    raise NotFound(f"The log has no line about {ident!r}. {where}. {sampled}{_NOT_IN_FILES}")
 
 
 def _bases(config: Config) -> list[Path]:

@@ -24,7 +24,7 @@ from gateway.store.units import audit
 LONGEST_NAMES = 1000
 """Characters of the names of changed settings that the audit has."""
 
-DRY = "Nothing was changed: this was a dry run."
+DRY = "This was a dry run: no setting has changed."
 
 Check = Callable[[LoadedConfig, TeamFactory], Awaitable[None]]
 

@@ -18,7 +18,7 @@ LATER = (
     "note: its arguments {names} are compared once its server has told what it takes; if it lacks "
     "one, the tool is denied"
 )
-NOBODY = "note: {person!r} is on no platform in [adapters], so that nobody acts as them; {hint}"
+UNMATCHED = "note: {person!r} is on no platform in [adapters], so no person matches; {hint}"
 
 
 def check_rules(
@@ -77,5 +77,5 @@ def check_people(config: Config) -> Iterator[Finding]:
         platform = person.partition(":")[0]
         if person not in (ASKER, OPERATORS) and platform not in known:
             hint = did_you_mean(platform, known) or f"add [adapters.{platform}]"
-            text = NOBODY.format(person=person, hint=hint)
+            text = UNMATCHED.format(person=person, hint=hint)
             yield Finding(kind="person", name=f"policies.{place}", good=True, text=text)

@@ -29,14 +29,14 @@ def check_servable(loaded: LoadedConfig) -> None:
     config = loaded.config
     if not loaded.adapters:
         raise ServeError(
-            "The config names no chat platform, so there is nothing to serve. Add one as "
+            "The config names no chat platform. Add one as "
             "[adapters.NAME]; `parley chat` opens the teams in the terminal."
         )
     routed = {route.adapter for route in config.routes}
     for name in loaded.adapters:
         if name not in routed:
             raise ServeError(
-                f"No route leads to {name!r}, so nobody can write to the teams there. "
+                f"No route leads to {name!r}: people can't write to the teams there. "
                 f"For example:\n\n{_example(name, config)}"
             )
     if config.tracing is not None:

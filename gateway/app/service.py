@@ -99,9 +99,7 @@ def make_service(config: Path | None, *, machine: bool) -> tuple[Service, str]:
     if loaded.source is None:
         raise ServiceError("There is no config to serve. `parley init` writes one to start from.")
     if not loaded.adapters:
-        raise ServiceError(
-            f"{loaded.source} has no [adapters] table, so that there is nothing to serve."
-        )
+        raise ServiceError(f"{loaded.source} has no [adapters] table, and so no platform to serve.")
     program = Path(sys.executable).with_name("parley")
     service = Service(loaded.source.absolute(), machine, program)
     usual = Path("/var/lib/parley") if machine else store_folder()

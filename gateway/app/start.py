@@ -20,8 +20,8 @@ from gateway.errors import CantListen, GatewayError, StoreNotUpgraded
 from gateway.store.tokens import TokenStore, keys_of
 
 USED = (
-    "note: process {pid} uses the store; another `parley serve` is refused until it "
-    "ends, and ports are not tried out meanwhile"
+    "note: process {pid} uses the store; until it ends, another `parley serve` is refused, and the "
+    "ports are not tried out"
 )
 UNASKED = (
     "note: the database is not asked offline: whether it answers, whose it is, its version, and "

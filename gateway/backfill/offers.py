@@ -31,7 +31,7 @@ MISSED = "I was away when {count} written here. Should I answer now?"
 ANSWERED = "I was away when {count} written here. I am answering now."
 REST = "I could not read all messages from the time when I was away. Should I continue?"
 CANT_READ = "I can't read the messages right now. Try again in a minute."
-NOTHING = "There is nothing left to answer."
+NOTHING = "No message is left to answer."
 NOT_TAKEN = "I could not accept any of these messages."
 
 

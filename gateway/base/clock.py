@@ -185,12 +185,12 @@ class ClockTrust:
         assert self._doubted_at is not None
         if self._denied:
             return (
-                f"The clock is ahead of the time that {self._denied} tells. Nothing is deleted by "
-                "its age until the clock is put right."
+                f"The clock is ahead of the time that {self._denied} tells. Parley "
+                "deletes no old data until the clock is right."
             )
         hours = (DOUBT - (self.steady() - self._doubted_at)) / HOUR
         return (
-            "The clock differs from the last known time. Nothing is deleted by its age until a "
+            "The clock differs from the last known time. Parley deletes no old data until a "
             f"platform tells the same time, or for {hours:.1f} more hours of running."
         )
 

@@ -56,8 +56,8 @@ def chat(
     """Open a terminal in which you talk to the team.
 
     With a MESSAGE, a new thread begins with it, or the thread of --session goes on with it. With
-    "-", or if something is piped in, each line of standard input is a message, and answers are
-    printed line by line; a MESSAGE comes before them.
+    "-", or in a pipe, each line of standard input is a message, and a MESSAGE comes before them.
+    The answers are then printed line by line.
 
     \b
     parley chat "What changed since yesterday?" --team reviewers

@@ -35,15 +35,14 @@ def check(
 ) -> None:
     """Check the config, the teams, the models and the chat platforms.
 
-    Builds every team, calls each model once, asks each chat platform whether its tokens have the
-    permissions they need and the store's database, if there is one, whether it can hold the store,
-    and tries whether the store's folder and the log can be written to. It asks each tool server
-    for its tools, starting it if it is a program, and shows those that are not what was accepted.
+    Builds every team, calls each model once, and asks each chat platform whether the bot has the
+    permissions that it needs. It asks the store's database whether it can hold the store, and tries
+    to write to the store's folder and the log. It starts or asks each tool server, and shows the
+    tools that differ from those that were accepted.
 
-    Exit code 2: the config has mistakes, or `parley serve` would refuse it before it connects, such
-    as for its store, its keys, a port or a team of a route. Exit code 1: another team can't be
-    built, a rule is for a tool that no team has, a tool server's program is missing, a model does
-    not answer, or a platform lacks something.
+    Exit code 2: the config has mistakes, or `parley serve` would refuse it. Its store, its keys, a
+    port or a team of a route can be the reason. Exit code 1: another team can't be built, a rule
+    names an unknown tool, or a program, a model or a permission is missing.
     """
     from gateway.app.check import affected_threads, check_config
     from gateway.app.findings import table
@@ -75,7 +74,7 @@ def init(path: Path) -> None:
             made = True
             file.write(text)
     except FileExistsError:
-        raise click.ClickException(f"{path} already exists; nothing was written.") from None
+        raise click.ClickException(f"{path} already exists, so it was not written.") from None
     except OSError as error:
         if made:
             path.unlink(missing_ok=True)

@@ -17,9 +17,9 @@ from gateway.cli.group import say, trusted_config_option
 def doctor(ctx: click.Context, config: Path | None) -> None:
     """Examine the installation, and say what to do.
 
-    Looks at Python, at packages that have put files among Parley's, at extras, plugins, SQLite, the
-    clock, the config, its store and its ports. It asks nobody on the network and writes nothing;
-    `parley check` asks models, platforms and servers.
+    Looks at Python, at packages that have put files among Parley's, at extras and plugins. Then it
+    looks at SQLite, the clock, the config, its store and its ports. It writes no file and uses no
+    network: `parley check` asks models, platforms and servers.
 
     Exit code 1: something is not well.
     """

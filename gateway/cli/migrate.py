@@ -12,7 +12,7 @@ from gateway.cli.group import say
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path, exists=True))
-@click.option("--write", "writes", is_flag=True, help="Change the files; without it, nothing is.")
+@click.option("--write", "writes", is_flag=True, help="Change the files instead of showing a diff.")
 @click.pass_context
 def migrate(ctx: click.Context, path: Path, writes: bool) -> None:
     """Rewrite an AutoGen program, the file or folder PATH, for Parley.
@@ -48,5 +48,5 @@ def _summary(files: int, changes: int, remarks: int, written: bool) -> str:
     else:
         changed = "none would change"
     if not remarks:
-        return f"{read}, {changed}, nothing needs a hand."
+        return f"{read}, {changed}, no place needs a hand."
     return f"{read}, {changed}, {remarks} place{' needs' if remarks == 1 else 's need'} a hand."

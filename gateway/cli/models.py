@@ -20,9 +20,9 @@ from gateway.cli.values import complete_models
 def models(ctx: click.Context, config: Path | None, probe: bool, names: tuple[str, ...]) -> None:
     """List the models of the config, or those named NAME.
 
-    Each with its provider and its name there, the variable or file that its key comes from, the
-    tokens of its context, the price of a million tokens, and the models that answer in its place.
-    * marks the default model. Nothing is sent, unless --probe asks for it.
+    Shows the provider of each, its name there, and the variable or file that its key comes from.
+    Then come the tokens of its context, the price of a million tokens, and its fallbacks. * marks
+    the default model. Parley calls a model only with --probe.
 
     Exit code 1: a model does not answer.
     """

@@ -27,7 +27,7 @@ from gateway.cli.values import complete_teams, complete_threads, complete_tools
     "--session",
     default="",
     metavar="NAME",
-    help="Continue or start this config's thread with this title or id. Else nothing is kept.",
+    help="Continue or start the thread with this title or id. Else no thread is kept.",
     shell_complete=complete_threads,
 )
 @click.option(
@@ -72,9 +72,8 @@ def run(
     """Give the team one TASK and write its answer to standard output.
 
     Without TASK, or with "-", the task is read from standard input. The answer appears as it is
-    written, each agent's text below its name if the team has several. If the team asks you
-    something, you are asked at the terminal; where there is none, the question is written to
-    standard error and the exit code is 3.
+    written, each agent's text below its name if the team has several. The team's questions appear
+    at the terminal. Without one they go to standard error, and the exit code is 3.
 
     \b
     parley run "What time is it?"

@@ -14,10 +14,11 @@ from gateway.cli.group import say, say_json
 def schema() -> None:
     """Print the JSON Schema of config.toml, for editors.
 
-    It has all settings with their texts, and the kinds and platforms of installed packages; one
-    that fails is told, and left out. An editor for TOML, such as one with Taplo, completes and
-    checks a file that begins with the line `#:schema ./parley.schema.json` after
-    `parley schema > parley.schema.json` beside it.
+    It has all settings and what they mean, and the kinds and platforms of installed packages. It
+    leaves out a package that fails, and says so on standard error.
+
+    `parley schema > parley.schema.json` writes it beside the config. An editor for TOML, such as
+    one with Taplo, completes and checks a file that begins with `#:schema ./parley.schema.json`.
     """
     from gateway.app.schema import config_schema
 

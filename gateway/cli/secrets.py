@@ -32,7 +32,7 @@ def rotate(config: Path | None) -> None:
     """Encrypt every token in the store with the first of the keys.
 
     Afterwards you can remove the other keys. Parley must not be running on any node. If a key is
-    missing or wrong, nothing changes and the exit code is 2.
+    missing or wrong, all stay as they are and the exit code is 2.
     """
     from gateway.store.tokens import TokenStore, keys_of
 

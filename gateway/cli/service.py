@@ -12,7 +12,7 @@ from gateway.cli.group import config_option, say
 @click.command("install-service")
 @config_option
 @click.option("--system", is_flag=True, help="For the whole machine, as root; else for you alone.")
-@click.option("--print", "show", is_flag=True, help="Show the unit and change nothing.")
+@click.option("--print", "show", is_flag=True, help="Only show the unit.")
 def install_service(config: Path | None, system: bool, show: bool) -> None:
     """Let systemd run `parley serve` with this config.
 

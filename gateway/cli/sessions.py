@@ -163,8 +163,8 @@ def retry(config: Path | None, session: str) -> None:
 def delete(config: Path | None, session: str | None, person: str | None, yes: bool) -> None:
     """Delete the thread with this id or title, and everything it has.
 
-    With --person, delete every thread in which this person has written, asked or answered, what
-    teams remember for them, and everything else about them. Delete backups yourself.
+    With --person, delete every thread in which this person has written, asked or answered. What
+    teams remember for them, and all else about them, goes, too. Delete backups yourself.
     """
     if (session is None) == (person is None):
         raise click.UsageError("Name a thread, or a --person.")

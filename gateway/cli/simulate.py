@@ -26,7 +26,7 @@ def simulate(
 ) -> None:
     """Try the teams on a simulated PLATFORM, such as slack.
 
-    The platform runs on this machine and nobody else can reach it; you write as its people. The
+    The platform runs on this machine, and only you can reach it. You write as its people. The
     default team answers in #general and in direct messages, each other team in a channel of its
     name. At the end the threads are deleted. Closing the terminal ends it as /quit does.
     """

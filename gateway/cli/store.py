@@ -22,8 +22,8 @@ def store() -> None:
 def backup(config: Path | None, path: Path) -> None:
     """Copy the store to PATH, whether Parley runs or not.
 
-    The copy is one database file that only you can read; it replaces an
-    older file at PATH once it is complete and was checked. A store in
+    The copy is one database file that only you can read. It replaces an
+    older file at PATH once it is complete and checked. A store in
     PostgreSQL is not copied: the command says how PostgreSQL does it.
     """
     from gateway.app import operator
@@ -56,8 +56,8 @@ def restore(config: Path | None, path: Path) -> None:
 def check(ctx: click.Context, config: Path | None) -> None:
     """Check the whole store, whether Parley runs or not.
 
-    Reads everything: the structure of the database, its references, and what always holds in a
-    store, such as that no event of a thread is missing. Changes nothing. Of a store in PostgreSQL,
+    Reads all of it and changes none. It checks the structure of the database, its references, and
+    what always holds in a store: no event of a thread is missing, for example. In PostgreSQL,
     pg_amcheck checks the structure.
 
     Exit code 4: something is wrong.

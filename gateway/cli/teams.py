@@ -61,10 +61,10 @@ def dump(config: Path | None, name: str) -> None:
 def import_(ctx: click.Context, file: Path, output: Path | None, config: Path | None) -> None:
     """Print the teams in FILE as TOML for the config.
 
-    FILE is of AutoGen or its Studio, and holds a component or a gallery. What can't be taken, and
-    what is left to do, goes to standard error. Keys are not taken: variables are named instead.
-    Source code of tools is never executed; with --output, it stands as a comment in functions for
-    you to write. Kinds of your own are known that a config names, unless that was just found here.
+    FILE is a component or a gallery of AutoGen or its Studio. Standard error says what can't be
+    taken, and what is left to do. Variables take the place of keys. The command never executes the
+    source code of tools: --output writes it as a comment into functions for you to complete. It
+    knows the kinds of your own that a config names, unless it has just found that config here.
 
     Exit code 1: something can't be taken.
     """

@@ -67,7 +67,7 @@ class AllowedMount(Section):
     """The whole path."""
 
     read_only: bool = False
-    """Nothing may be written there."""
+    """True if the code may only read it."""
 
 
 class AllowedVariable(Section):

@@ -79,8 +79,8 @@ class ChatConfig(_Talk):
     message: Annotated[str | None, TextOrPath()] = None
     """First message: a text, or the import path of a function that makes it.
 
-    If not given, a chat of a queue begins with the task, and the first nested one with the message
-    to reply to.
+    If not given, a chat of a queue begins with the task. The first nested one begins with the
+    message to reply to.
     """
 
     carryover: Annotated[list[str], Always()] = Field(default_factory=list)
@@ -133,12 +133,12 @@ class _ConversableAgent(Agent):
     """Replies that it makes in a row without asking its person; 100 if not given."""
 
     default_auto_reply: str = ""
-    """Reply where nothing else makes one."""
+    """Reply if no model, tool or person makes one."""
 
     termination: Annotated[str | None, TextOrPath(), Given(None)] = None
     """Text in a message that ends the chat, or the import path of a function that tells.
 
-    If not given, a message that is the word TERMINATE and nothing else.
+    If not given, a message that is the word TERMINATE alone.
     """
 
     tools: Annotated[list[_Tool], Given(None)] = Field(default_factory=list)
@@ -245,7 +245,7 @@ class ConversableTeam(_Talk):
     chats: Annotated[list[QueuedChatConfig], Given(None)] = Field(default_factory=list)
     """Instead of one chat: a queue, each as [[teams.NAME.chats]].
 
-    Each one is told what the earlier ones found, unless they have a chat_id.
+    Each one gets the results of the earlier ones, unless they have a chat_id.
     """
 
     @model_validator(mode="after")

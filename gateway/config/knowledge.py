@@ -26,8 +26,8 @@ class KnowledgeConfig(Section):
     """Files and pages whose passages agents are shown.
 
     A search finds those that fit the last message. The index lies beside the threads, and all
-    threads share it. It is brought up to date when Parley starts, and before a turn if that was 30
-    seconds ago; a turn waits two seconds at most.
+    threads share it. Parley updates it when it starts, and before a turn if that was 30 seconds
+    ago. A turn waits two seconds at most.
     """
 
     folder: ConfigPath | None = None
@@ -38,7 +38,7 @@ class KnowledgeConfig(Section):
     """
 
     files: list[str] = Field(default=["*"])
-    """Patterns of paths below the folder, such as "handbook/*.md"; a * stands for slashes, too.
+    """Patterns of paths below the folder, such as "handbook/*.md"; a * matches slashes, too.
 
     Texts are read as UTF-8. PDF, Office files and HTML need the extra `documents`.
     """

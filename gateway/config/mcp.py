@@ -70,7 +70,7 @@ class McpServer(Item):
     """
 
     roots: list[ConfigPath] = Field(default_factory=list)
-    """Folders that it is told to work on; this gives and takes no rights."""
+    """Folders for it to work on; this gives and takes no rights."""
 
     @override
     async def build(self, maker: Maker, *, name: str = "mcp", model: str = "", **_: Any) -> Any:

@@ -80,7 +80,7 @@ def _visit(
         if use.node in inside:
             way = [*inside[inside.index(use.node) :], use.node]
             shown = " -> ".join(each[-1] for each in way)
-            yield Problem(path=use.path, text=f"found {shown}, expected nothing inside of itself")
+            yield Problem(path=use.path, text=f"found {shown}, expected no circle")
         else:
             yield from _visit(use.node, teams, inside, done)
     done.add(node)

@@ -155,10 +155,10 @@ class ToolPolicy(Section):
     """
 
     read_only: bool | None = None
-    """True if it changes nothing; if not given, the tool itself decides."""
+    """True if it only reads; if not given, the tool itself decides."""
 
     output: ToolOutput | None = None
-    """"trusted" if nobody else writes its results.
+    """"trusted" if only you write its results.
 
     Results are "foreign" text otherwise: while they are in a conversation, allowed tools that
     change something need an approval. If not given, the tool itself decides.
@@ -232,13 +232,13 @@ class ToolPolicies(Section):
 class HttpPolicy(Section):
     """Bounds of all HTTP tools.
 
-    Of those of this file, of component files and of Python.
+    They hold for tools of this file, of component files and of Python.
     """
 
     hosts: list[HostName] | None = None
     """Hosts that they may reach.
 
-    Such as "api.example.com"; ".example.com" stands for that host and all below it. If not given,
+    Such as "api.example.com"; ".example.com" means that host and all below it. If not given,
     each tool reaches the host that it names.
     """
 
@@ -307,7 +307,7 @@ class Policies(Section):
     live_links: list[HostName] = Field(default_factory=list)
     """Hosts whose links work while an answer is being written.
 
-    Such as "docs.example.com"; ".example.com" stands for that host and all below it, "*" for every
+    Such as "docs.example.com"; ".example.com" means that host and all below it, "*" every
     host. In a finished answer all links work.
     """
 

@@ -176,6 +176,6 @@ class Route(Section):
             if getattr(self, key):
                 said = (
                     'found true, expected users = "members", roles or groups with it: alone it '
-                    "lets in nobody"
+                    "admits no one"
                 )
                 yield SettingMistake((key,), said, _PEOPLE)

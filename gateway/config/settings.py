@@ -159,7 +159,7 @@ class StoreConfig(Section):
     failover_seconds: float = Field(default=6.0, ge=1.0, le=600.0)
     """Seconds without a sign of life after which other nodes take a node's work over.
 
-    With the database of `url`. A node that is cut off from it says nothing from 60 % of them on.
+    With the database of `url`. A node that can't reach it is silent after 60 % of them.
     """
 
     file_mb: float = Field(default=25.0, gt=0)
@@ -236,7 +236,7 @@ class BackupConfig(Section):
     folder: ConfigPath
     """Folder of the backups, best on another disk; it has to be there.
 
-    Stores may share one: each deletes only its own backups, and nothing else.
+    Stores may share one: each deletes only its own backups.
     """
 
     every_hours: float = Field(default=24.0, ge=0.25, allow_inf_nan=False)

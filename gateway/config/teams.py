@@ -126,7 +126,7 @@ class SwarmTeam(_AnnouncingTeam):
     """Agents hand the work over; the first participant begins.
 
     Without `termination` and `max_turns` a run ends at a hand-off to a "user" who is no
-    participant, at a text of an agent that hands over to nobody, and at 40 messages.
+    participant. It also ends when an agent answers without a hand-off, and at 40 messages.
     """
 
     kind: ClassVar = Kind("team", "swarm", "teams:Swarm")

@@ -42,7 +42,7 @@ TOLD = 100
 """A growing text tells its length in steps of so many characters."""
 INTERRUPTED = "(This was interrupted and not repeated.)"
 OVER = "The wait is over."
-LEFT_OVER = "(Nothing more was said here.)"
+LEFT_OVER = "(No more was said here.)"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -55,10 +55,10 @@ BLOCK = """\
 <<<end of foreign {mark}>>>"""
 TOO_LONG = f"Not remembered: an entry has at most {LONGEST} characters, in one line."
 FULL = (
-    "Not remembered: {most} entries, as many as may be, are there. Tell the person that /memory "
+    "Not remembered: there are {most} entries, which is the limit. Tell the person that /memory "
     "forget N makes room."
 )
-NO_TURN = "Nothing can be remembered here."
+NO_TURN = "This can't be remembered here."
 
 _SOURCE = "memory-"  # no agent's name has a hyphen; knowledge begins with it, too
 _WORD = re.compile(r"\w+")

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("gateway")
 
-LEFT = "All that Parley keeps is deleted. {stores} could not be reached: entries may be left there."
+LEFT = "Parley has deleted all that it keeps. {stores} could not be reached and may have more."
 
 
 class TeamBuildError(TeamUnusable):

@@ -145,13 +145,13 @@ def command_infos() -> list[CommandInfo]:
 
 def _new(_situation: Situation, _words: str) -> Decision:
     return NewConversation(
-        reply="A new thread has started. The team remembers nothing of the old one."
+        reply="A new thread has started. The team does not remember the old one."
     )
 
 
 def _stop(situation: Situation, _words: str) -> Decision:
     if situation.status is None:
-        return CommandReply(reply="Nothing is running.")
+        return CommandReply(reply="The team is not working.")
     return TurnStop()
 
 
@@ -178,7 +178,7 @@ def _retry(situation: Situation, _words: str) -> Decision:
     if situation.busy:
         return CommandReply(reply=replies.WORKING)
     if situation.last not in UNFINISHED:
-        return CommandReply(reply="There is nothing to try again.")
+        return CommandReply(reply="No turn has failed, so there is none to try again.")
     return TurnRetry(reply="Trying again from where it stopped.")
 
 
@@ -186,7 +186,7 @@ def _continue(situation: Situation, _words: str) -> Decision:
     if situation.busy:
         return CommandReply(reply=replies.WORKING)
     if not situation.cut:
-        return CommandReply(reply="There is nothing to continue: the last answer was not cut.")
+        return CommandReply(reply="The last answer was not cut off, so it can't continue.")
     said = f"{label(situation.cut, LINE)} goes on from there."
     return CommandedTurn(reply=said, command=CONTINUE)
 
@@ -218,7 +218,7 @@ def _aside(situation: Situation, words: str) -> Decision:
 
 def _forget(situation: Situation, _words: str) -> Decision:
     if situation.thread is None:
-        return CommandReply(reply="There is nothing to delete here.")
+        return CommandReply(reply="There is no thread to delete here.")
     return ThreadDeletion(reply="All messages and files of this thread are deleted.")
 
 
@@ -283,7 +283,7 @@ def _unmute(situation: Situation, _words: str) -> Decision:
 def _which(situation: Situation, _words: str) -> Decision:
     open_ones = [request.id for request in situation.requests if request.kind == "approval"]
     if not open_ones:
-        return CommandReply(reply="Nothing is waiting for your approval.")
+        return CommandReply(reply="No tool call is waiting for your approval.")
     return CommandReply(reply=f"Say which one: {', '.join(open_ones)}.")
 
 
@@ -449,9 +449,7 @@ _ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
         _queue,
     ),
     (
-        CommandInfo(
-            name="mute", description="answer nothing in this thread but what mentions the team"
-        ),
+        CommandInfo(name="mute", description="answer only messages that mention the team"),
         _mute,
     ),
     (CommandInfo(name="unmute", description="answer everything in this thread again"), _unmute),

@@ -59,14 +59,14 @@ from gateway.store.units import inbox as inbox_units
 from teams.utils import whole_texts
 
 NOT_LISTED = (
-    "A store of the operator's may hold more, which is not listed here. /memory forget all deletes "
-    "it, too."
+    "Another memory store may hold more about you than this list has. /memory forget all deletes "
+    "that, too."
 )
 NOT_TAKEN = (
     "This message holds something that can't be stored, so it was not taken. Write it differently."
     " (incident {incident})"
 )
-NOT_EVERYWHERE = "A store of the operator's could not be reached: entries may be left there."
+NOT_EVERYWHERE = "A memory store could not be reached: it may still hold entries about you."
 
 
 class Intake:

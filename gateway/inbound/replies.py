@@ -20,7 +20,7 @@ from gateway.store.rulebook import (
 
 WORKING = "The team is already working."
 NOTHING_SAID = "There are no messages here yet."
-NOT_MUTABLE = "Nobody else writes here: there is nothing to mute."
+NOT_MUTABLE = "You are the only person here, so you can't mute the team."
 MUTE_IN_THREAD = "Use /{name} in the thread that you mean."
 MUTED = (
     "This thread is muted: until somebody unmutes it, the team answers only messages that mention "
@@ -33,15 +33,15 @@ ASIDE_REPLIES: Mapping[AsideWay, str] = {
     "attach": "It is attached: the model gets its beginning and end; with tools it reads on.",
     "drop": "It is dropped: the thread goes on without it.",
 }
-NOT_ASIDE = "Nothing is set aside here: nothing was too long for the model."
-DECIDED = "That is decided already."
+NOT_ASIDE = "No text is set aside here: none was too long for the model."
+DECIDED = "This is already decided."
 HOW_ASIDE = "Use /aside summarise, /aside attach or /aside drop."
 HOW_QUEUE = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
 REVOKED = "{tool} needs approval again before it runs."
 NOT_GRANTED = "{tool} has no approval of yours in this thread. /grants lists approvals."
 
-NO_MEMORY = "Nothing is remembered of you."
+NO_MEMORY = "The team remembers no facts about you."
 FORGET = "/memory forget N deletes an entry, /memory forget all every one."
 MORE = "/memory {page} shows more."
 DELETED = "Entries deleted: {count}. Your messages stay in their threads; /forget deletes a thread."
@@ -107,8 +107,8 @@ def _about(found: MessageFound) -> str:
             return f"Message {found.inbox} is withdrawn."
         case "comes first":
             return f"Message {found.inbox} comes next."
-        case "nothing to repeat":
-            return "There is nothing to run again: it was already run, or withdrawn."
+        case "not repeatable":
+            return "This message can't run again: it has run already, or was withdrawn."
 
 
 def offer_after(missed: MessageMissed) -> Offer:

@@ -196,7 +196,9 @@ class AgentTables(ABC):
         )
         if name not in self.report.tools:
             self.report.tools[name] = tool
-            said = f"write {tool.function}() in {self._module}.py; nobody executes the file's code"
+            said = (
+                f"write {tool.function}() in {self._module}.py; Parley never runs the file's code"
+            )
             self.report.todo.append(said)
         elif self.report.tools[name].source != tool.source:
             self.report.lose(fields.path, f"another function called {name!r}: give it a path")

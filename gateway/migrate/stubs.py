@@ -75,8 +75,8 @@ def stub_module(tools: Sequence[SourceTool], file: str) -> str:
     """A module with a function for each tool, its code a comment."""
     shown = re.sub(r"[^\w. -]", "_", file)  # it stands inside of quotes
     parts = [
-        f'"""Functions that stand in for the source code of the tools in {shown}.\n\n'
-        'The code of the file stands below each: read it, then write the function.\n"""\n\n'
+        f'"""Functions in the place of the source code of tools in {shown}.\n\n'
+        'Below each is its code in the file: read it, then write the function.\n"""\n\n'
         "from typing import Any\n"
     ]
     parts += [_stub(tool) for tool in tools]
@@ -89,7 +89,7 @@ def _stub(tool: SourceTool) -> str:
     code = "".join(f"    # {line}".rstrip() + "\n" for line in tool.source.splitlines())
     return (
         f"{_signature(tool)}\n    {said}\n{code}"
-        f'    raise NotImplementedError("write {tool.function}, which stands in for a tool")\n'
+        f'    raise NotImplementedError("write {tool.function}, which takes the place of a tool")\n'
     )
 
 

@@ -12,7 +12,7 @@ from gateway.references.lookup import Lookup
 
 ENDLESS = (
     "is missing: give max_turns, or one of {both} a termination or max_consecutive_auto_reply, "
-    'or ask its person with human_input_mode = "ALWAYS"; nothing else ends the chat'
+    'or ask its person with human_input_mode = "ALWAYS"; else the chat has no end'
 )
 ENDS = ("termination", "max_consecutive_auto_reply")
 

@@ -119,7 +119,7 @@ class GroupChecker:
         for name in team.agents:
             if name not in used:
                 hint = did_you_mean(name, free) or "add it to participants, or remove it"
-                text = f"found an agent whom nobody names; {hint}"
+                text = f"found an agent that has no part in the team; {hint}"
                 yield Problem(path=(*self._path, "agents", name), text=text)
 
     def _ends(self) -> bool:

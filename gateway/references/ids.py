@@ -68,7 +68,7 @@ def _of_route(route: Route, path: KeyPath, key: str, platforms: Platforms) -> It
     form = kind and kind.ids.get(key)
     names: list[str] = getattr(route, key)
     if names and form is None:
-        text = f"found {key}, expected users: {route.adapter} has no {key}, so this lets in nobody"
+        text = f"found {key}, expected users: {route.adapter} has no {key}, so no one matches"
         yield Problem(path=path, text=text)
         return
     for at, name in enumerate(names):

@@ -23,8 +23,8 @@ _TROUBLES = {
     REFUSED: "The store refused a statement, which may be the fault of one thread's rows: see the"
     " log.",
     SILENT: f"The store has taken no write for {PATIENCE:.0f} seconds.",
-    "StoreFull": "The disk is full. Nothing is accepted until there is space again.",
-    "StoreUnreachable": "The store's database can't be reached. Nothing is accepted until it can.",
+    "StoreFull": "The disk is full. Parley accepts no messages until there is space.",
+    "StoreUnreachable": "Parley can't reach the store's database, and accepts no messages.",
 }
 
 

@@ -20,7 +20,7 @@ NOT_FIRST = (
 
 GO_ON = (
     "(The last answer of {name} was cut off at the token limit. {name} goes on exactly where it "
-    "stopped, in the same form, repeats nothing of it, and does not speak of this note.)"
+    "stopped, in the same form, does not repeat any of it, and does not speak of this note.)"
 )
 """The task of a turn in which an agent goes on, for models."""
 CAN_GO_ON = "{name} can go on from there."

@@ -44,10 +44,10 @@ SHORTEST = 100
 SUMMARY = 6_000
 """Characters of a whole summary, about."""
 
-TOO_LONG_PART = "(Of {what} you see its beginning and its end. {how})"
+TOO_LONG_PART = "(You see the beginning and the end of {what}. {how})"
 READ_ON = "All of it, {length:,} characters, is the file {file!r}: read_more reads on in it."
 CANT_READ = "The rest can't be shown to you."
-SUMMARISED = "(In the place of {what}, which is too long for you, stands a summary of it.)"
+SUMMARISED = "(This is a summary of {what}, which is too long for you.)"
 LEFT_OUT = "(The images of this message are left out: they are too long for you.)"
 RESULT = "(A result above was too long for you. Go on with this in its place.)"
 ASKED = (

@@ -17,7 +17,7 @@ from teams.core import CancellationToken
 from teams.messages import ContextSummaryEvent
 from teams.model_context import AutoChatCompletionContext
 
-NOTHING = "There is nothing to summarise yet."
+NOTHING = "There are no messages to summarise yet."
 NOBODY = "No agent of this team summarises: each is sent its own part of what was said."
 STILL_FAILED = "The turn that failed can still go on."
 UNHEARD = (

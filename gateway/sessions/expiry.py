@@ -19,9 +19,9 @@ SHORTEST, LONGEST = 0.05, 30.0
 """Seconds between two looks: clocks are set, machines sleep, and new requests come up."""
 
 
-EXPIRED = "expired: nobody decided in time"
-EXPIRED_QUESTION = "expired: nobody answered in time"
-UNANSWERED = "(Nobody answered in time. Continue without the answer, or say that you can't.)"
+EXPIRED = "expired: no decision came in time"
+EXPIRED_QUESTION = "expired: no answer came in time"
+UNANSWERED = "(No answer came in time. Continue without it, or say that you can't.)"
 
 
 @value

@@ -65,11 +65,11 @@ nearly always. A message in a delta takes ten times as long to load as one in a 
 
 GOES_ON = "The team has changed. It continues with what it remembers."
 BEGINS_ANEW = (
-    "The team has changed and can't use the earlier team's memory. A new team starts and is told "
+    "The team has changed and can't use the earlier team's memory. A new team starts and reads "
     "what was said here."
 )
 FORGETS = (
-    "A message was deleted, and this team can't forget it alone. A new team starts and is told "
+    "A message was deleted, and this team can't forget it alone. A new team starts and reads "
     "what else was said here."
 )
 REASON = "the team was changed"

@@ -22,7 +22,7 @@ from teams.tools import TextResultContent, ToolResult
 
 Proceed = Callable[[ToolCall], Awaitable[ToolResult]]
 
-CLOSED = "Nobody can decide this any more."
+CLOSED = "It is too late to decide this."
 
 
 async def judge_within(

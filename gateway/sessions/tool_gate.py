@@ -123,7 +123,7 @@ class ToolGate:
             diff = await argument_diff(call, rule.diff, self._folder)
         request = await self._humans.approval(call, judged, row, started, below, diff)
         if request.state == "expired":
-            return await self._refuse(call, "Nobody approved this in time", request.answer_text)
+            return await self._refuse(call, "No approval came in time", request.answer_text)
         if request.answer_kind == "deny":
             return await self._refuse(call, "A person denied this", request.answer_text)
         return "approved"

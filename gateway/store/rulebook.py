@@ -29,7 +29,7 @@ class UsageFound:
 class MessageFound:
     """Outcome of a command about one message, named by its number."""
 
-    outcome: Literal["not yours", "not waiting", "taken back", "comes first", "nothing to repeat"]
+    outcome: Literal["not yours", "not waiting", "taken back", "comes first", "not repeatable"]
     inbox: int
 
 

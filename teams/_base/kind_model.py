@@ -42,8 +42,8 @@ class ModelInfoConfig(Section):
 class RetryConfig(Section):
     """Further attempts at requests with a passing error.
 
-    They are made before the first piece of an answer, instead of those of the client itself
-    (max_retries), and before another model is asked (fallback).
+    Parley makes them before the first piece of an answer, and before it asks another model
+    (fallback). They replace those of the client itself (max_retries).
     """
 
     attempts: int = Field(default=3, ge=1)
@@ -59,8 +59,8 @@ class RetryConfig(Section):
 class ModelKind(Part):
     """A model client.
 
-    All threads share it, and it is closed when Parley ends. A `provider` that is an import path,
-    "package.module:name", is a client class of your own, or a kind that declares its settings.
+    All threads share it, and it is closed when Parley ends. A `provider` may be an import path,
+    "package.module:name": a client class of your own, or a kind that declares its settings.
     """
 
     kind: ClassVar[Kind] = Kind("model", "", "")
@@ -116,8 +116,8 @@ class ModelKind(Part):
     )
     """Models that answer while this one is not available, in their order.
 
-    After a rate limit, an outage, a refused key or an empty account the next one is asked, and this
-    one rests for a while. What a model refuses is not asked of another one.
+    After a rate limit, an outage, a refused key or an empty account Parley asks the next one, and
+    this one rests for a while. What a model refuses is not asked of another one.
     """
 
     model_info: Annotated[ModelInfoConfig | None, Given("model_info", ModelInfoConfig.info)] = None

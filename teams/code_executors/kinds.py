@@ -127,7 +127,7 @@ class DockerKind(_Executor):
     user: str | None = None
     """User that runs the code, as "uid:gid".
 
-    If not given, it is you, or nobody if you are root.
+    If not given, it is you, or the user `nobody` if you are root.
     """
 
     mem_limit: str = "1g"

@@ -57,7 +57,7 @@ class OwnMemoryKind(OwnPart):
 class StoreKind(Part):
     """A memory in a store of yours, in parts for each scope.
 
-    The agent gets the tool `remember`, unless it has it already, and is told the best matches.
+    The agent gets the tool `remember`, unless it has it already, and sees the best matches.
     """
 
     part: ClassVar[tuple[str, str]]

@@ -107,7 +107,7 @@ class BufferedKind(_Context):
 class HeadAndTailKind(_Context):
     """The model sees the first and the last messages.
 
-    It is told how many messages were left out between them.
+    It sees how many messages between them are left out.
     """
 
     kind: ClassVar = Kind(

@@ -111,16 +111,17 @@ def test_a_question_is_told_whole_and_approves_nothing() -> None:
             InputSupported(thread="t", request="r", by="", approved=1, quorum=2),
             "Somebody approved: 1 of 2 approvals.",
         ),
-        (ModelSilent(thread="t", seconds=119), "The model has said nothing for 119 s."),
-        (ModelSilent(thread="t", seconds=180, over=True), "The model said nothing for 3 minutes."),
+        (ModelSilent(thread="t", seconds=119), "The model has been silent for 119 s."),
+        (ModelSilent(thread="t", seconds=180, over=True), "The model was silent for 3 minutes."),
         (TurnHeld(thread="t", limit=""), ""),
         (
             TurnHeld(thread="t", limit="person_turns", most=1, at=10, until=40),
-            "This waits: you had a turn within ten minutes. It begins in 30 s.",
+            "The turn waits: you had a turn within ten minutes. It begins in 30 s.",
         ),
         (
             TurnHeld(thread="t", limit="team_parallel_turns", most=2),
-            "This waits: 2 turns of this team are running, and no more may. One has to end.",
+            "The turn waits: 2 turns of this team are running, which is the limit."
+            " It begins when one ends.",
         ),
     ],
 )

@@ -216,7 +216,7 @@ def test_a_turn_that_waits_is_settled_and_goes_on_after_the_answer():
 
 def test_a_model_that_says_nothing_shows_it_until_it_does():
     begun = (began("go"), events.ModelSilent(thread="", seconds=30))
-    assert model_of(*begun).silence == "The model has said nothing for 30 s."
+    assert model_of(*begun).silence == "The model has been silent for 30 s."
     over = events.ModelSilent(thread="", seconds=30, over=True)
     for end in (over, speaker("coder"), ended("stopped")):
         assert model_of(*begun, end).silence == ""

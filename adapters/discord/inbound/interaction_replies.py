@@ -45,7 +45,7 @@ EPHEMERAL = 1 << 6
 ALREADY_ANSWERED = 40060
 
 NOT_ACCEPTED = "This could not be accepted just now. Please try again."
-NOT_STORED = "I can't accept this: nothing can be stored right now. Try again in a few minutes."
+NOT_STORED = "I can't accept this because I can't store it right now. Try again in a few minutes."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ UNKNOWN = (
 )
 IN_ITS_THREAD = "Write /{name} in the thread that you mean."
 NOT_HERE = "I can't write in this channel. Invite me into it, then try again."
-NOT_STORED = "I can't accept this: nothing can be stored right now. Try again in a few minutes."
+NOT_STORED = "I can't accept this because I can't store it right now. Try again in a few minutes."
 NOT_NOW = "Slack did not accept this. Try again in a moment."
 
 

@@ -478,7 +478,7 @@ class ChatScreen(LateClicks[None]):
             self._view.follow()
             await self._attempt(self.conversation.send(RETRY if model.can_retry else CONTINUE))
         else:
-            self.notify("There is nothing to try again.", markup=False)
+            self.notify("There is no turn to try again.", markup=False)
 
     def run_command(self, name: str) -> None:
         """Run one of the terminal's own commands by its name."""

@@ -144,7 +144,7 @@ class ThreadList(Vertical):
             if marked := self._marked():
                 self.notify(f"{quoted_title(marked)} is kept.", markup=False)
         else:
-            self.notify("There is nothing to undo.", markup=False)
+            self.notify("There is no deletion to undo.", markup=False)
 
     def action_search(self) -> None:
         """Type what to look for."""

@@ -156,7 +156,7 @@ class Transactions:
         if self.closing.is_set():
             raise GatewayClosed
         if monotonic() > work.until and not work.begun:
-            raise StoreUnreachable("The store is too busy: nothing was done within the time.")
+            raise StoreUnreachable("The store was too busy to do this in time.")
         work.begun = True
         raw = self._pool.getconn(min(self._wait, max(0.1, work.until - monotonic())))
         connection = PostgresConnection(raw, work.now)

@@ -63,7 +63,7 @@ def _write(source: Path, target: Path, ended: Callable[[], bool]) -> None:
     if not source.exists():
         raise NotFound(f"There is no store at {str(source.parent)!r} yet.")
     if not source.stat().st_size:  # it must not replace an earlier backup
-        raise StoreCorrupt(f"The store {str(source)!r} is empty: there is nothing to back up.")
+        raise StoreCorrupt(f"The store {str(source)!r} is empty, so there is no backup to make.")
     if target.is_dir():
         raise _unwritable(target, "it is a folder")
     if _belongs_to(target, source):

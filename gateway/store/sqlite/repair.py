@@ -81,8 +81,8 @@ def _repair(store: Path, new: Path, damaged: Path) -> Repaired:
         threads = raw.execute("SELECT 1 FROM threads LIMIT 1").fetchone()
     if not saved or (unreadable and not threads):
         raise StoreCorrupt(
-            f"Nothing could be saved: no thread of the store {str(store)!r} is readable. It is as "
-            "it was; `parley store restore` puts a backup in its place."
+            f"The store {str(store)!r} can't be repaired: no thread is readable. It is as it was; "
+            "`parley store restore` puts a backup in its place."
         )
     target = repaired(store)
     new.chmod(0o600)

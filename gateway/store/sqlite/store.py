@@ -401,7 +401,7 @@ def _is_there(path: Path) -> bool:
         return False
     except OSError as error:
         raise StoreUnreadable(
-            f"The store {str(path)!r} can't be read: {error.strerror}. Whoever runs Parley may; "
+            f"The store {str(path)!r} can't be read: {error.strerror}. Ask as Parley's user; "
             "`folder` in [store] says where it is."
         ) from error
 

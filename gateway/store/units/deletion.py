@@ -76,7 +76,7 @@ def delete_person(connection: Connection, person: str, /) -> list[str]:
     Raises NotFound without an id: "" stands for nobody in rows of other people's threads.
     """
     if not person:
-        raise NotFound("The person's id is empty; nothing was deleted.")
+        raise NotFound("The person's id is empty, so no thread was deleted.")
     of_person = {"person": person}
     threads = [row["thread"] for row in connection.fetch(THREADS_OF, of_person)]
     for thread in threads:

@@ -141,9 +141,7 @@ def repeat(acceptance: Acceptance, decision: RepeatedTurn) -> AcceptedMessage:
     thread = acceptance.met.thread
     edit = targets.newest_edit(acceptance.connection, decision.inbox)
     if edit is None or thread is None or edit["thread"] != thread.id:
-        return acceptance.reply_fact(
-            MessageFound(outcome="nothing to repeat", inbox=decision.inbox)
-        )
+        return acceptance.reply_fact(MessageFound(outcome="not repeatable", inbox=decision.inbox))
     query = "SELECT * FROM inbox WHERE id = :inbox"
     (target,) = acceptance.connection.fetch(query, {"inbox": decision.inbox})
     author = author_of(target)

@@ -14,9 +14,9 @@ from teams._base.tables import ConfigPath
 class TaskCentricKind(Part):
     """A memory of people's advice, in a folder of yours.
 
-    It is nobody's own: all agents and threads with the folder are told what anybody said, between
-    marks, as data. /memory shows none of it, and neither /memory nor the deletion of a person
-    deletes any: delete files of the folder. Its model is asked for each message.
+    All agents and threads with the folder share it: they see what anybody said, between marks, as
+    data. /memory shows none of it, and neither /memory nor the deletion of a person deletes any:
+    delete files of the folder. Its model is asked for each message.
     """
 
     kind: ClassVar = Kind(

@@ -138,6 +138,6 @@ async def test_people_and_roles_that_are_not_there_are_named(discord: DiscordSim
     )
     checked = await check(config_of(discord), [there])
     assert checked.problems[:2] == (
-        "a route lets in 998877665544332211, who is nobody on Discord",
+        "a route lets in 998877665544332211, but Discord knows no such user",
         "a route lets in the role 998877665544332212, which none of its servers has",
     )

@@ -249,7 +249,7 @@ async def test_check_names_people_who_are_nobody() -> None:
         ]
         route = Route.model_validate({"adapter": "slack", "dm": True, "users": users})
         problems = (await check(config_of(slack), [route])).problems
-    assert problems == ("a route lets in U0GONE, who is nobody in T0HOME",)
+    assert problems == ("a route lets in U0GONE, but T0HOME has no such user",)
 
 
 async def test_check_names_channels_in_which_the_bot_can_not_work() -> None:

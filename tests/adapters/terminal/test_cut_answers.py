@@ -51,5 +51,5 @@ async def test_a_key_continues_a_cut_answer_once(tmp_path: Path):
         await chat.happen(began(), speaker("ann"), said("ann", "n", "The end."), ended())
         await chat.until_shown("The end.", "F1 help")
         await chat.press("f5")
-        await chat.until_shown("There is nothing to try again.")
+        await chat.until_shown("There is no turn to try again.")
         assert client.sent.count((thread, CONTINUE)) == 1

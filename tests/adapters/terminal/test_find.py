@@ -36,7 +36,7 @@ def test_places_are_counted_in_order_and_keep_their_number_while_a_message_grows
     assert walked(search) == "3 of 3: b, 0 below"
     search.read([])
     assert search.found is None
-    assert str(search.walk) == "Nothing was found."
+    assert str(search.walk) == "No match was found."
     assert str(Walk(1200, 999)) == "1,000 of 1,200"
 
 

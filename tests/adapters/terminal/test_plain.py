@@ -255,7 +255,7 @@ async def test_find_prints_lines_with_their_speakers():
     at = lines.index("helper: an Apple")
     assert lines[at - 1 : at + 2] == ["you: apple?", "helper: an Apple", "helper: two apples"]
     assert lines[at + 2].startswith("/find needs an argument")
-    assert lines[-1] == "Nothing was found."
+    assert lines[-1] == "No match was found."
 
 
 async def test_a_new_thread_is_begun_and_gateway_commands_are_sent():

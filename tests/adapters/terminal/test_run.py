@@ -227,7 +227,7 @@ async def test_a_silent_model_is_told_as_progress(monkeypatch):
     silent = ModelSilent(thread="", seconds=30.0)
     script = [silent, replace(silent, over=True), said("Hello"), ended()]
     done = await run(Answering(script), err=Terminal())
-    assert done.err == "\r\x1b[KThe model has said nothing for 30 s.\r\x1b[K"
+    assert done.err == "\r\x1b[KThe model has been silent for 30 s.\r\x1b[K"
 
 
 async def test_a_simple_terminal_gets_no_progress(monkeypatch):
@@ -278,8 +278,8 @@ async def test_a_reason_that_a_notice_gave_is_not_said_again():
 
 
 async def test_a_command_is_answered_and_a_refusal_is_a_failure():
-    command = await run(Answering(outcome="command", reply="Nothing is running."))
-    assert (command.code, command.err) == (ExitCode.DONE, "Nothing is running.\n")
+    command = await run(Answering(outcome="command", reply="The team is not working."))
+    assert (command.code, command.err) == (ExitCode.DONE, "The team is not working.\n")
     refusal = await run(Answering(outcome="refused", reply="You may not write here."))
     assert (refusal.code, refusal.err) == (ExitCode.FAILED, "parley: You may not write here.\n")
 
@@ -476,7 +476,7 @@ async def test_a_call_that_waits_for_nobody_is_told_so_and_the_run_goes_on(typed
     lines = [line for line in done.err.splitlines() if not line.startswith(("Type", "> "))]
     assert lines[:2] == [
         "front asks: Which size?",
-        "parley: Nobody answers, and the call can't wait for it.",
+        "parley: The call needs an answer now, and there is none.",
     ]
 
 

@@ -203,7 +203,7 @@ async def test_a_dry_run_changes_nothing(folder):
         write(folder, model="new")
         remote = new_store(folder / "store")
         text = await reload(remote, dry_run=True)
-        assert text.splitlines()[-1] == "Nothing was changed: this was a dry run."
+        assert text.splitlines()[-1] == "This was a dry run: no setting has changed."
         assert '-> "parts:new"' in text
         thread = (await gateway.client.create_thread()).id
         assert of(MessageFinished, await turn(gateway, thread, "hi"))[0].text == "old"

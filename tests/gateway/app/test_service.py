@@ -95,7 +95,7 @@ def test_a_config_without_platforms_has_nothing_to_serve(config, systemctl):
     config.write_text("[models.m]\nmodel = 'gpt-4o'\n")
     said = called(config)
     assert said.exit_code == 1
-    assert "nothing to serve" in said.output
+    assert "no platform to serve" in said.output
 
 
 def test_the_machines_unit_keeps_every_limit_and_its_store_can_be_written(config):

@@ -104,7 +104,7 @@ async def test_all_nodes_use_what_one_of_them_reloads(tmp_path, postgres_url):
         for node in all_nodes:
             write(node.folder, "new")
         text = await reload(all_nodes[1].store, dry_run=True)
-        assert "All 3 nodes can use it.\nNothing was changed" in text
+        assert "All 3 nodes can use it.\nThis was a dry run" in text
         assert [await node.about() for node in all_nodes] == ["old"] * 3
         text = await reload(all_nodes[1].store, dry_run=False)
         assert text.endswith("All 3 nodes use it.")

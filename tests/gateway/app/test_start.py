@@ -307,7 +307,7 @@ def test_a_process_that_uses_the_store_is_noted(base: Path) -> None:
 
     with installed(Platform()):
         [said] = asyncio.run(meanwhile())
-    assert said.startswith(f"note: process {os.getpid()} uses the store; another `parley serve`")
+    assert said.startswith(f"note: process {os.getpid()} uses the store; until it ends, another")
 
 
 def test_a_database_is_not_asked_offline(base: Path) -> None:

@@ -870,7 +870,7 @@ def test_what_a_replaced_team_remembered_is_exported(thread, folder):
 
 
 def test_what_has_not_failed_is_not_tried_again(thread):
-    assert parley("sessions", "retry", "trip").stdout.startswith("There is nothing to try again")
+    assert parley("sessions", "retry", "trip").stdout.startswith("No turn has failed")
 
 
 def test_what_has_failed_is_tried_again_once_parley_runs(folder):

@@ -24,12 +24,12 @@ def test_a_dry_run_shows_a_diff_and_write_changes_the_file(tmp_path: Path) -> No
     assert (code, file.read_text()) == (0, before)
     assert "-from autogen_agentchat.teams import Swarm  # all\n" in shown
     assert "+from teams import Swarm  # all\n" in shown
-    assert told == "1 file read, 1 would change (--write changes it), nothing needs a hand.\n"
+    assert told == "1 file read, 1 would change (--write changes it), no place needs a hand.\n"
     code, shown, told = parley("migrate", "--write", str(file))
     assert (code, file.read_text()) == (0, "from teams import Swarm  # all\n")
     assert (shown, told) == (
         f"{file}\n",
-        "1 file read, 1 changed, nothing needs a hand.\n",
+        "1 file read, 1 changed, no place needs a hand.\n",
     )
 
 

@@ -136,7 +136,7 @@ def test_a_repair_that_finds_no_thread_says_that_nothing_could_be_saved(folder, 
     wipe(folder, "threads", "turns", "inbox", "events")
     result = parley("store", "repair")
     assert result.exit_code == ExitCode.DAMAGED
-    assert "Nothing could be saved: no thread of the store" in result.stderr
+    assert "can't be repaired: no thread is readable" in result.stderr
     assert [*(folder / "store").glob("*repair*")] == []
 
 

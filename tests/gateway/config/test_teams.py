@@ -340,7 +340,7 @@ def test_who_can_not_hand_over_can_not_be_the_first_of_a_swarm(tmp_path, kind):
         pytest.param(
             "[teams.t]\ntype = 'round_robin'\nmax_turns = 1\nparticipants = ['t']\n",
             "teams.t.participants[0]",
-            "found t -> t, expected nothing inside of itself",
+            "found t -> t, expected no circle",
             id="itself",
         ),
         pytest.param(
@@ -350,7 +350,7 @@ def test_who_can_not_hand_over_can_not_be_the_first_of_a_swarm(tmp_path, kind):
             "[teams.v]\ntype = 'graph'\ndescription = 'v'\n"
             "agents.b = { tools = [{ team = 't', description = 'x' }] }",
             "teams.v.agents.b.tools[0]",
-            "found t -> u -> a -> v -> b -> t, expected nothing inside of itself",
+            "found t -> u -> a -> v -> b -> t, expected no circle",
             id="long",
         ),
         pytest.param(
@@ -358,14 +358,14 @@ def test_who_can_not_hand_over_can_not_be_the_first_of_a_swarm(tmp_path, kind):
             "agents.a = { tools = [{ agent = 'b' }] }\n"
             "agents.b = { tools = [{ agent = 'a' }] }",
             "teams.t.agents.b.tools[0]",
-            "found a -> b -> a, expected nothing inside of itself",
+            "found a -> b -> a, expected no circle",
             id="agents",
         ),
         pytest.param(
             "[teams.t]\ntype = 'round_robin'\nmax_turns = 1\n"
             "agents.a = { tools = [{ agent = 'a' }] }\n",
             "teams.t.agents.a.tools[0]",
-            "found a -> a, expected nothing inside of itself",
+            "found a -> a, expected no circle",
             id="agent",
         ),
     ],

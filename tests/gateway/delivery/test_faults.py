@@ -492,7 +492,7 @@ async def test_what_is_not_said_again_is_taken_back(
 
 @pytest.mark.parametrize(
     ("surface", "left"),
-    [(EditingSurface, ["(Nothing more was said here.)"]), (RemovingSurface, [])],
+    [(EditingSurface, ["(No more was said here.)"]), (RemovingSurface, [])],
 )
 async def test_what_is_left_over_of_a_longer_attempt_goes(
     tmp_path: Path, surface: type[EditingSurface], left: list[str]

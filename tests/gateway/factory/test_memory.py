@@ -239,7 +239,7 @@ async def test_a_full_memory_and_a_long_text_say_so(tmp_path):
     async with desk(tmp_path, "max_entries = 2") as served:
         for text in ("a", "b", "a"):
             assert "Remembered" in await served.say(ANN, f"remember {text}")
-        assert "2 entries, as many as may be" in await served.say(ANN, "remember c")
+        assert "2 entries, which is the limit" in await served.say(ANN, "remember c")
         assert "Remembered" in await served.say(EVE, "remember c", "2")
         too_long = await served.say(EVE, f"remember {'x' * (LONGEST + 1)}", "2")
         assert too_long.startswith("Not remembered")
@@ -430,7 +430,7 @@ async def test_outside_of_a_turn_nothing_is_remembered(tmp_path):
     [memory] = team._participants[0]._memory
     assert isinstance(memory, TeamMemory)
     assert (await memory.query("tea")).results == []
-    with pytest.raises(ValueError, match="Nothing can be remembered here"):
+    with pytest.raises(ValueError, match="This can't be remembered here"):
         await memory.add(MemoryContent(content="tea", mime_type="text/plain"))
     await memory.clear()
     await memory.close()

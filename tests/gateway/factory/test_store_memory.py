@@ -108,7 +108,7 @@ async def test_remember_in_a_store_asks_by_default(tmp_path):
     [memory] = built._participants[0]._memory
     [tool] = memory.tools()
     assert (tool.name, tool.traits.idempotent) == ("remember", False)
-    with pytest.raises(ValueError, match="Nothing can be remembered here"):
+    with pytest.raises(ValueError, match="This can't be remembered here"):
         await memory.add(MemoryContent(content="tea", mime_type="text/plain"))
     await memory.clear()
     await memory.close()

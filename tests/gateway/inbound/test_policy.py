@@ -232,7 +232,7 @@ def test_only_who_may_answer_a_request_is_told_its_id(command):
         assert isinstance(found, CommandReply)
         assert (OPEN.id in found.reply) == told
     as_other = meaning("/approve", at, OTHER)
-    assert as_other == CommandReply(reply="Nothing is waiting for your approval.")
+    assert as_other == CommandReply(reply="No tool call is waiting for your approval.")
 
 
 @pytest.mark.parametrize(

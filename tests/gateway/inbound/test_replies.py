@@ -35,7 +35,7 @@ def memo(number: int, text: str) -> Memo:
         (MessageFound(outcome="not waiting", inbox=3), "with the number 3 is waiting"),
         (MessageFound(outcome="taken back", inbox=3), "Message 3 is withdrawn."),
         (MessageFound(outcome="comes first", inbox=3), "Message 3 comes next."),
-        (MessageFound(outcome="nothing to repeat", inbox=3), "nothing to run again"),
+        (MessageFound(outcome="not repeatable", inbox=3), "can't run again"),
         (MemosFound(memos=[], page=1, deleted=None), NO_MEMORY),
         (MemosFound(memos=[], page=1, deleted=2), "Entries deleted: 2."),
     ],

@@ -475,7 +475,9 @@ async def test_a_person_over_their_limit_is_told_and_others_go_first(tmp_path):
         seen = [await until(gateway, thread, ends) for thread in threads]
     assert begun == ["working", "idle", "idle", "working"]
     told = [[event.text for event in of(TurnHeld, events)] for events in seen]
-    busy = "This waits: a turn of yours is running, and no more may. One has to end."
+    busy = (
+        "The turn waits: a turn of yours is running, which is the limit. It begins when one ends."
+    )
     assert told == [[], [busy], [busy], []]
 
 
@@ -489,7 +491,7 @@ async def test_turns_of_ten_minutes_are_counted(tmp_path):
         await turn(gateway, first.thread, "1", author=ALLOWED)
         await gateway.accept(message(ALLOWED, "2"))
         seen = await until(gateway, first.thread, lambda e: e.kind == "turn_held")
-        had = "This waits: you had 2 turns within ten minutes. It begins in 10 minutes."
+        had = "The turn waits: you had 2 turns within ten minutes. It begins in 10 minutes."
         assert of(TurnHeld, seen)[0].text == had
         assert (await gateway.client.thread(first.thread)).state == "idle"
 

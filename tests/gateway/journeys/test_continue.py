@@ -33,7 +33,7 @@ from tests.gateway.journeys.test_resume import Crash
 from tests.gateway.scripted import ScriptedTeams, ends, of, opened, solo, turn, until
 
 REST = "queen, who slept."
-NOTHING = "There is nothing to continue: the last answer was not cut."
+NOTHING = "The last answer was not cut off, so it can't continue."
 
 
 def texts(events: Sequence[SessionEvent]) -> list[tuple[str, str]]:

@@ -217,7 +217,7 @@ async def test_while_the_database_is_away_everything_says_so_and_then_goes_on(tm
             ready, health, metrics, (_, status) = await asyncio.gather(
                 get("/readyz"), get("/healthz"), get("/metrics"), owner_status(store)
             )
-            trouble = "The store's database can't be reached. Nothing is accepted until it can."
+            trouble = "Parley can't reach the store's database, and accepts no messages."
             assert (ready[0], json.loads(ready[1])["store"]) == (503, "StoreUnreachable")
             assert (health[0], json.loads(health[1])["troubles"]) == (200, [trouble])
             assert "\nparley_troubles 1.0\n" in metrics[1]

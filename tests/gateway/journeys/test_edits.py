@@ -225,7 +225,7 @@ async def test_what_the_team_has_already_can_be_run_again_once_as_it_is_now(tmp_
     ]
     assert stranger.reply == "That message is not yours."
     assert again.outcome == ("queued" if when == "running" else "turn")
-    assert twice.reply.startswith("There is nothing to run again")
+    assert twice.reply.startswith("This message can't run again")
     assert texts(events) == ["a", "c"]
     assert "one" in platform.told()[-1]  # the contents of the file
     assert [event.text for event in of(MessageFinished, events)] == ["one", "two"]
@@ -370,7 +370,7 @@ async def test_what_was_edited_since_or_deleted_is_not_kept(tmp_path):
         await platform.delete("1")
         again = await platform.type(f"/again {first.inbox}")
         assert await platform.found("CANARY-2") == []
-    assert again.reply.startswith("There is nothing to run again")
+    assert again.reply.startswith("This message can't run again")
 
 
 async def test_edits_of_answers_and_commands_change_nothing(tmp_path):

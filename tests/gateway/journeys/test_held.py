@@ -53,7 +53,8 @@ async def test_whoever_asks_in_more_threads_than_they_may_is_told_in_each_of_the
         ]
         (told,) = of(TurnHeld, held[0])
         assert (
-            told.text == "This waits: you had 3 turns within ten minutes. It begins in 10 minutes."
+            told.text
+            == "The turn waits: you had 3 turns within ten minutes. It begins in 10 minutes."
         )
         assert (await counted(gateway)).held == {"person_turns": 2}
     assert caplog.text.count("held by person_turns") == 2
@@ -101,7 +102,7 @@ async def test_files_on_their_way_are_named_and_the_turn_begins_with_them(tmp_pa
         file = AwaitedFile(name="a.txt", media_type="text/plain", size=9, ref="F1")
         asked = await gateway.accept(message(ALLOWED, "read", awaited=(file,)))
         (held,) = of(TurnHeld, await until(gateway, asked.thread, is_held))
-        assert held.text.startswith("This waits for its files, ")
+        assert held.text.startswith("The turn waits for files, ")
         await gateway.files.bring_files(asked.inbox, (), ())
         events = await until(gateway, asked.thread, ends)
         assert len(of(TurnHeld, events)) == 1
@@ -169,8 +170,8 @@ async def answered(story: Story) -> None:
     await story.told()
 
 
-HAD = "This waits: you had 30 turns within ten minutes. It begins in 7 minutes."
-FULL = "This waits: 30 turns are running, and no more may. One has to end."
+HAD = "The turn waits: you had 30 turns within ten minutes. It begins in 7 minutes."
+FULL = "The turn waits: 30 turns are running, which is the limit. It begins when one ends."
 
 
 async def test_one_line_is_posted_edited_and_taken_away_once_the_turn_begins(

@@ -82,7 +82,7 @@ async def test_what_failed_is_tried_again_on_demand_with_the_same_message(tmp_pa
         "Trying again from where it stopped.",
     )
     assert [event.outcome for event in of(TurnFinished, events)] == ["done"]
-    assert again.reply == "There is nothing to try again."
+    assert again.reply == "No turn has failed, so there is none to try again."
 
 
 async def test_a_question_of_a_turn_that_failed_is_asked_anew_when_it_is_tried_again(tmp_path):

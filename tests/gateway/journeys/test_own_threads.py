@@ -56,7 +56,7 @@ def chat(folder: Path, *lines: str) -> str:
 
 def knows(folder: Path, words: str) -> bool:
     """True if the thread that a chat opens there has the words."""
-    return "Nothing was found." not in chat(folder, f"/find {words}")
+    return "No match was found." not in chat(folder, f"/find {words}")
 
 
 def test_after_the_demo_a_config_of_one_s_own_takes_its_first_message(home):

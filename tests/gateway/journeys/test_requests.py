@@ -148,7 +148,7 @@ async def test_an_approval_that_nobody_gives_in_time_is_a_denial(tmp_path, soon)
         audit = await office.audit()
     assert request.expires_at == 1000 + 2 * HOUR
     assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
-    assert of(ToolFinished, events)[0].result == "Nobody approved this in time."
+    assert of(ToolFinished, events)[0].result == "No approval came in time."
     assert office.sent == []
     assert late.reply == f"This is already settled: {EXPIRED}."
     assert audit == [("asked", "", ""), ("expired", "", EXPIRED)]

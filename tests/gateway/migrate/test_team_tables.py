@@ -109,7 +109,7 @@ async def test_a_gallery_is_taken_without_its_secrets_and_all_losses_are_told(
         "  put the key of [models.gpt_4o] into the variable OPENAI_API_KEY",
         "  set the variables TOKEN for an MCP server",
         "  set the variables MCP2_AUTHORIZATION for an MCP server",
-        "  write add() in config_tools.py; nobody executes the file's code",
+        "  write add() in config_tools.py; Parley never runs the file's code",
         "  code is denied unless [policies.tools] has an execute_code",
         "  put the key of [models.local] into the variable LOCAL_API_KEY",
     ]
@@ -212,7 +212,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     source = DATA / "round-robin-new.json"
     (tmp_path / "x_tools.py").write_text("mine")
     imported = read_teams(source, tmp_path / "x.toml")
-    with pytest.raises(GatewayError, match=r"x_tools\.py already exists; nothing was written"):
+    with pytest.raises(GatewayError, match=r"x_tools\.py already exists, so no file was written"):
         write_teams(imported, source, tmp_path / "x.toml")
     assert not (tmp_path / "x.toml").exists()
 

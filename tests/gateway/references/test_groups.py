@@ -49,7 +49,7 @@ def test_a_sound_team_has_no_mistakes(table: dict[str, Any]) -> None:
         (
             {"type": "round_robin", "participants": ["a"], **TWO},
             ("agents", "b"),
-            "found an agent whom nobody names",
+            "found an agent that has no part in the team",
         ),
         (
             {"type": "selector", "agents": {"a": {}}},

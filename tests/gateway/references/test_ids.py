@@ -46,7 +46,7 @@ def route(**more: Any) -> Route:
         ({"users": ["U1", "B7"]}, ("users", 1), "it is a bot"),
         ({"users": "other:T1:U2"}, ("users", 0), "such as 'U12'; Ask them."),
         ({"users": "U0123ABCD"}, ("users", 0), "an example; put the id of a person there"),
-        ({"roles": "R1"}, ("roles",), "club has no roles, so this lets in nobody"),
+        ({"roles": "R1"}, ("roles",), "club has no roles, so no one matches"),
     ],
 )
 def test_an_id_of_a_route_fits_its_platform(

@@ -111,7 +111,7 @@ async def test_a_clock_that_is_wrong_at_the_start_deletes_and_ends_nothing(machi
         assert (await gateway.delivery.request(request)).open
         [trouble] = (await gateway.client.status()).troubles
         assert "clock" in trouble
-        assert "Nothing is deleted" in trouble
+        assert "deletes no old data" in trouble
         assert await gateway.client.answer(request, Answer(kind="approve")) is None
         await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
 

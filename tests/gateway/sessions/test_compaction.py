@@ -169,7 +169,7 @@ async def test_where_there_is_nothing_to_do_one_sentence_says_so(
         after = await turn(gateway, thread, "bye")
     assert early.reply == "There are no messages here yet."
     assert (notices(made), outcomes(made), texts(made)) == ([said], ["done"], [])
-    assert again.reply == "There is nothing to try again."
+    assert again.reply == "No turn has failed, so there is none to try again."
     assert texts(after) == ["Bye."]
 
 
@@ -360,7 +360,7 @@ async def test_a_summary_that_failed_is_made_by_another_command(tmp_path: Path) 
         again = await gateway.client.send(thread, "/retry")
     assert (marks(made), notices(made), outcomes(made)) == (["solo"], [], ["done"])
     assert "names" in str(model.requests[3]["messages"])
-    assert again.reply == "There is nothing to try again."
+    assert again.reply == "No turn has failed, so there is none to try again."
 
 
 async def test_what_matters_is_said_by_those_whom_the_team_has_heard(tmp_path: Path) -> None:

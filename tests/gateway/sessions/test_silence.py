@@ -64,11 +64,11 @@ def silent(seconds: float, *, over: bool = False) -> ModelSilent:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(30, "nothing for 30 s."), (120, "nothing for 2 minutes."), (3600, "nothing for 60 minutes.")],
+    [(30, "silent for 30 s."), (120, "silent for 2 minutes."), (3600, "silent for 60 minutes.")],
 )
 def test_how_long_it_lasts(seconds: float, text: str) -> None:
-    assert silent(seconds).text == f"The model has said {text}"
-    assert silent(seconds, over=True).text == f"The model said {text}"
+    assert silent(seconds).text == f"The model has been {text}"
+    assert silent(seconds, over=True).text == f"The model was {text}"
 
 
 async def test_half_a_minute_is_the_status_and_two_minutes_are_one_line_that_is_edited(
@@ -82,15 +82,15 @@ async def test_half_a_minute_is_the_status_and_two_minutes_are_one_line_that_is_
         assert board.texts == []
         await story.tell(silent(120))
         await board.until(lambda b: b.posted)
-        assert lines(board) == [("The model has said nothing for 2 minutes.", "/stop")]
+        assert lines(board) == [("The model has been silent for 2 minutes.", "/stop")]
         await story.tell(silent(180))
         await board.until(
-            lambda b: lines(b) != [("The model has said nothing for 2 minutes.", "/stop")]
+            lambda b: lines(b) != [("The model has been silent for 2 minutes.", "/stop")]
         )
-        assert lines(board) == [("The model has said nothing for 3 minutes.", "/stop")]
+        assert lines(board) == [("The model has been silent for 3 minutes.", "/stop")]
         await story.tell(silent(180, over=True), said("a", "m", "Well."), DONE)
         await story.told()
-    assert lines(board) == [("The model said nothing for 3 minutes.", "")]
+    assert lines(board) == [("The model was silent for 3 minutes.", "")]
     assert len(board.posted) == 2
 
 
@@ -112,7 +112,7 @@ async def test_an_answer_that_ends_the_turn_at_once_ends_the_silence(tmp_path: P
         await board.until(lambda b: b.posted)
         await story.tell(said("a", "m", "Well."), DONE)
         await story.told()
-    assert lines(board) == [("The model said nothing for 2 minutes.", "")]
+    assert lines(board) == [("The model was silent for 2 minutes.", "")]
 
 
 def lines(board: Board) -> list[tuple[str, str]]:

@@ -174,7 +174,7 @@ async def test_status_and_stop_are_answered_to_their_person_alone(
         stopped = await alice.slash(thread_of(asked), "stop")
         await discord.until(lambda: stopped.response and stopped.response.content)
     assert response_of(used).content == "The team 'demo' is idle."
-    assert response_of(stopped).content == "Nothing is running."
+    assert response_of(stopped).content == "The team is not working."
     assert used.response not in bob.sees(thread_of(asked))
 
 

@@ -94,7 +94,7 @@ async def test_whoever_uses_the_slash_command_is_told_that_nothing_can_be_stored
                 disk.mood = mood
                 for typed in ("who is on call?", "usage"):
                     asked = await ann.commands("general", "/parley", typed)
-                    assert "nothing can be stored" in (await asked.answered())["text"]
+                    assert "I can't store it" in (await asked.answered())["text"]
                 assert slack.messages("general") == []
                 disk.mood = OK
                 await ann.commands("general", "/parley", "who is on call?")
@@ -118,10 +118,10 @@ async def test_whoever_clicks_or_fills_in_a_form_is_told_that_nothing_can_be_sto
                 disk.mood = FULL
                 await boss.submits({"answer": "no"})
                 await run.until(lambda: boss.modal and boss.modal.errors)
-                assert "nothing can be stored" in str(boss.modal and boss.modal.errors)
+                assert "I can't store it" in str(boss.modal and boss.modal.errors)
                 await boss.clicks(shown, "Approve")
                 await run.until(lambda: slack.private(boss))
-                assert "nothing can be stored" in slack.private(boss)[0].text
+                assert "I can't store it" in slack.private(boss)[0].text
                 disk.mood = OK
                 await boss.clicks(shown, "Approve")
                 await run.until(lambda: run.asked == 2)

@@ -561,7 +561,7 @@ async def test_a_failed_turn_is_told_in_the_provider_s_words_and_f5_tries_again(
     words = "No credit. Top up \x1b[2J[models.m]."
     async with chatting(client, tmp_path) as chat:
         await chat.press("f5")
-        await chat.until_shown("There is nothing to try again.")
+        await chat.until_shown("There is no turn to try again.")
         await client.happen(
             thread,
             began("go"),

@@ -89,14 +89,24 @@ async def test_files_are_named_once_they_have_been_waited_for(tmp_path: Path) ->
     [
         ("person_turns", 30, 400.0, "you had 30 turns within ten minutes. It begins in 7 minutes."),
         ("person_turns", 1, 20.0, "you had a turn within ten minutes. It begins in 20 s."),
-        ("person_parallel_turns", 3, inf, "3 turns of yours are running, and no more may."),
-        ("person_parallel_turns", 1, inf, "a turn of yours is running, and no more may."),
-        ("parallel_turns", 16, inf, "16 turns are running, and no more may. One has to end."),
-        ("parallel_turns", 1, inf, "a turn is running, and no more may. One has to end."),
-        ("team_parallel_turns", 1, inf, "a turn of this team is running, and no more may."),
-        ("workspace_parallel_turns", 2, inf, "2 turns of this workspace are running, and"),
+        ("person_parallel_turns", 3, inf, "3 turns of yours are running, which is the limit."),
+        ("person_parallel_turns", 1, inf, "a turn of yours is running, which is the limit."),
+        (
+            "parallel_turns",
+            16,
+            inf,
+            "16 turns are running, which is the limit. It begins when one ends.",
+        ),
+        (
+            "parallel_turns",
+            1,
+            inf,
+            "a turn is running, which is the limit. It begins when one ends.",
+        ),
+        ("team_parallel_turns", 1, inf, "a turn of this team is running, which is the limit."),
+        ("workspace_parallel_turns", 2, inf, "2 turns of this workspace are running, which"),
         ("collect_seconds", 0, 600.0, "More messages may come. The turn begins in 10 minutes."),
-        ("files", 0, 87.0, "This waits for its files, 87 s at most."),
+        ("files", 0, 87.0, "The turn waits for files, for 87 s at most."),
     ],
 )
 def test_words(limit: Any, most: int, seconds: float, text: str) -> None:
