@@ -118,6 +118,7 @@ lint: .venv/dev ## Check lint, format, docstrings, types and import layers
 	$(BIN)/ruff format --check
 	@$(BIN)/python .ci/docstrings.py $(DOCUMENTED)
 	@$(BIN)/python .ci/house.py
+	@$(BIN)/python .ci/prose.py
 	@! git grep -nE '^(<<<<<<<|>>>>>>>) ' || { echo "Left over from a merge: remove the lines above."; exit 1; }
 	$(BIN)/lint-imports
 	@$(MAKE) types

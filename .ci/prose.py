@@ -2,7 +2,8 @@
 
 Prints the words of a page, the median and the 90th percentile of the words of its sentences, and
 how often a page uses the words to avoid. A sentence ends at . : ? or ! before a space. Tables,
-code, headings and comments are left out.
+code, headings and comments are left out. If none is named, only pages beyond a bound are printed.
+The exit code is 1 if there is one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ MEDIAN, NINTH_DECILE, EVERY = 14, 22, 500
 """At most: words of the median sentence and of 90 % of the sentences; words of a page for one
 word to avoid."""
 
-_BLOCK = re.compile(r"^( *)(```|~~~).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _LEFT_OUT = re.compile(r"^\s*(\||#|!\[).*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
@@ -70,22 +71,22 @@ def measure(text: str) -> Prose:
 
 
 def main() -> None:
-    """Print the figures of the pages that were named, or of all."""
-    pages = [Path(each) for each in sys.argv[1:]] or [
-        *sorted(Path().glob("*.md")),
-        *sorted(Path("docs").rglob("*.md")),
-    ]
-    _print(f"{'page':<44}{'words':>7}{'median':>8}{'p90':>5}{'avoided':>9}{'beginnings':>12}")
-    failed = 0
-    for page in pages:
-        figures = measure(page.read_text(encoding="utf-8"))
-        failed += not figures.passes
+    """Print figures of the named pages, or of those beyond a bound."""
+    named = [Path(each) for each in sys.argv[1:]]
+    pages = named or [*sorted(Path().glob("*.md")), *sorted(Path("docs").rglob("*.md"))]
+    found = {page: measure(page.read_text(encoding="utf-8")) for page in pages}
+    failed = [page for page in pages if not found[page].passes]
+    if named or failed:
+        _print(f"{'page':<44}{'words':>7}{'median':>8}{'p90':>5}{'avoided':>9}{'beginnings':>12}")
+    for page in named or failed:
+        figures = found[page]
         name = page.as_posix() + ("" if figures.passes else " *")
         _print(
             f"{name:<44}{figures.words:>7}{figures.median:>8g}{figures.ninth_decile:>5}"
             f"{figures.avoided:>9}{len(figures.beginnings):>12}"
         )
-    _print(f"{failed} of {len(pages)} pages are beyond a bound (*).")
+    if failed:
+        sys.exit(f"{len(failed)} of {len(pages)} pages are beyond a bound (*).")
 
 
 def _print(line: str) -> None:

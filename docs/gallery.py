@@ -1,4 +1,4 @@
-"""Write docs/gallery.md: payloads and pictures of typical answers on Slack and Discord.
+"""Write docs/gallery: payloads and pictures of typical answers on Slack and Discord.
 
 `python docs/gallery.py` drives the real gateway against both simulators, with a scripted model.
 """
@@ -27,7 +27,7 @@ from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units import outbox
 from tests.fakes.openai_server import FakeOpenAI
 
-PAGE = Path(__file__).resolve().parent / "gallery.md"
+DOCS = Path(__file__).resolve().parent
 PATIENCE = 30.0
 QUIET = 5
 """Looks in a row at which nothing was going on."""
@@ -41,34 +41,40 @@ HEAD = """\
 
 See here what answers, requests, errors and files become on Slack and on Discord.
 
-`python docs/gallery.py` makes this page: a real gateway with a scripted model writes to the
-simulators of both platforms. Each scene shows the calls that went over the wire and a picture.
+`python docs/gallery.py` makes these pages: a real gateway with a scripted model writes to the
+simulators of both platforms. Each page shows the calls that went over the wire and a picture.
 
-- Ids and times are replaced (`TS1`, `ID1`, `KEY1`), long texts and lists are shortened, and fields
-  that are the same in every call are left out, such as Discord's `allowed_mentions`. Of changes to
-  one message, the last one is here.
+- The calls have other ids and times (`TS1`, `ID1`, `KEY1`), and shorter texts and lists. They lack
+  fields that are the same in every call, such as Discord's `allowed_mentions`. If a message changes
+  several times, the page has the last change.
 - Parts that are streamed depend on the moment: another run may cut them elsewhere, or post a short
   answer in one call.
-- **A picture is the simulator's own rendering as text. It is not the platform's**: it shows what
-  stands in which message and in which order, not fonts, colours or widths. Text is as it was sent,
-  with the platform's markup.
+- **A picture is the simulator's own rendering as text. It is not the platform's**: it shows which
+  message has which content, and their order. It shows no fonts, colours or widths. Text is as it
+  was sent, with the platform's markup.
+
+## Scenes
+
 """
 
 
-async def page() -> str:
-    """The gallery as Markdown."""
+async def pages() -> dict[Path, str]:
+    """The gallery as Markdown: a page for each scene, and their list."""
     async with SlackSimulator(clock=RealClock(), rates=False) as slack:
         slack.person("alice")
         slacks = [scene async for scene in _shown("slack", SlackPlace(slack))]
     async with DiscordSimulator() as discord:
         discord.person("alice")
         discords = [scene async for scene in _shown("discord", DiscordPlace(discord))]
-    lines = [HEAD]
+    found = {DOCS / "gallery.md": HEAD}
     for scene, in_slack, in_discord in zip(SCENES, slacks, discords, strict=True):
-        lines += [f"## {scene.title}\n\n{scene.about}\n"]
-        lines += [f"### {scene.title} on Slack\n\n{in_slack}"]
-        lines += [f"### {scene.title} on Discord\n\n{in_discord}"]
-    return "\n".join(lines)
+        name = scene.title.lower().replace(" ", "-")
+        found[DOCS / "gallery.md"] += f"- [{scene.title}](gallery/{name}.md): {scene.about}\n"
+        found[DOCS / "gallery" / f"{name}.md"] = (
+            f"# {scene.title}\n\n{scene.about} The [gallery](../gallery.md) has other scenes.\n\n"
+            f"## {scene.title} on Slack\n\n{in_slack}\n## {scene.title} on Discord\n\n{in_discord}"
+        )
+    return found
 
 
 async def _shown(name: str, place: Place) -> AsyncGenerator[str]:
@@ -212,4 +218,6 @@ def _without_filler(written: Iterable[str]) -> Iterator[str]:
 
 if __name__ == "__main__":
     logging.disable()  # the scene of the error is meant
-    PAGE.write_text(asyncio.run(page()), encoding="utf-8")
+    for page, text in asyncio.run(pages()).items():
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")

@@ -202,8 +202,8 @@ SCENES = (
     Scene(
         title="An error",
         about=(
-            "The model's server refuses the key. Alice is an operator, so she is told the setting; "
-            "others are told that only the operator can correct it."
+            "The model's server refuses the key. Alice is an operator, so she sees the setting; "
+            "others read that only the operator can correct it."
         ),
         asks="Fail, please.",
         answers=(

@@ -90,105 +90,148 @@ TOOLS = KindsOf("tool").members
 EXECUTORS = KindsOf("executor").members
 MEMORIES = KindsOf("memory").members
 
-TABLES: list[tuple[str, list[type[Section]]]] = [
-    ("At the top of the file", [Config]),
-    ("`[models.NAME]`", [ModelKind, *MODELS.members.values()]),
-    ("`[models.NAME.model_info]`", [ModelInfoConfig]),
-    ("`[models.NAME.retry]`", [RetryConfig]),
-    ("`[teams.NAME]`, in TOML: all types", [GroupTeam]),
-    ("`[teams.NAME.memory]`", [TeamMemoryConfig]),
-    ('`type = "round_robin"` and `"swarm"`', [RoundRobinTeam, SwarmTeam]),
-    ('`type = "selector"`', [SelectorTeam]),
-    ('`type = "graph"`', [GraphTeam]),
-    ("An entry of `edges`", [GraphEdge]),
-    ("An entry of `nodes`", [GraphNode]),
-    ('`type = "magentic_one"`', [MagenticOneTeam]),
-    ('`type = "conversable"`', [ConversableTeam]),
-    ("An entry of its `chats`", [QueuedChatConfig]),
-    (
-        '`[teams.NAME.agents.AGENT]` in a team of `type = "conversable"`',
-        [AssistantPreset, UserProxyPreset, PlainPreset],
-    ),
-    ("An entry of `nested`", [NestedChatsConfig]),
-    ("An entry of its `chats`: a nested chat", [ChatConfig]),
-    ("`[teams.NAME.agents.AGENT]`: an assistant", [AssistantConfig]),
-    ("An agent of OpenAI's Responses API: `openai`", [AGENTS["openai"]]),
-    ("An agent of Azure AI: `azure_ai`", [AGENTS["azure_ai"]]),
-    ("A human: `user_proxy`", [AGENTS["user_proxy"]]),
-    ("A team as an agent: `society_of_mind`", [AGENTS["society_of_mind"]]),
-    ("An agent with a browser: `web_surfer`", [AGENTS["web_surfer"]]),
-    ("An agent that is not shown all: `message_filter`", [AGENTS["message_filter"]]),
-    ("An entry of `per_source`", [SourceFilter]),
-    ("An agent that runs code: `code_executor`", [AGENTS["code_executor"]]),
-    ("An agent for files: `file_surfer`", [AGENTS["file_surfer"]]),
-    ("An agent for videos: `video_surfer`", [AGENTS["video_surfer"]]),
-    ("A programmer: `coder`", [AGENTS["coder"]]),
-    ("`executor`: a container", [EXECUTORS["docker"]]),
-    ("`executor`: this machine", [EXECUTORS["local"]]),
-    ("`executor`: a notebook's kernel", [EXECUTORS["jupyter"], EXECUTORS["docker_jupyter"]]),
-    ("`executor`: of your own", [EXECUTORS["path"]]),
-    ("An entry of `tools`: a function", [TOOLS["path"]]),
-    ("An entry of `tools`: an agent", [TOOLS["agent"]]),
-    ("An entry of `tools`: a team", [TOOLS["team"]]),
-    ("An entry of `tools`: code", [TOOLS["executor"]]),
-    ("An entry of `tools`: a web service", [TOOLS["http"]]),
-    ("An entry of `tools`: Azure AI Search", [TOOLS["azure_search"]]),
-    ("An entry of `tools`: GraphRAG", [TOOLS["graphrag"]]),
-    ("An entry of `tools`: LangChain", [TOOLS["langchain"]]),
-    ("`[mcp.NAME]`", [McpServer]),
-    ("An entry of `mcp`", [McpReference, McpConfig]),
-    ("`[knowledge.NAME]`", [KnowledgeConfig]),
-    ("`[knowledge.NAME.embeddings]`", [EmbeddingsConfig]),
-    ("An entry of `handoffs`", [HandoffConfig]),
-    ("An entry of `memory`: contents", [ListMemoryKind]),
-    ("An entry of `contents`", [MemoryEntry]),
-    ("An entry of `memory`: your own", [OwnMemoryKind]),
-    (
-        "An entry of `memory`: a store",
-        [StoreKind, *(MEMORIES[each] for each in ("chromadb", "redis", "mem0"))],
-    ),
-    ("An entry of `memory`: task-centric", [MEMORIES["task_centric"]]),
-    (
-        "`model_context`",
-        [
-            AutoKind,
-            UnboundedKind,
-            BufferedKind,
-            HeadAndTailKind,
-            TokenLimitedKind,
-            OwnContextKind,
-        ],
-    ),
-    ("An entry of `initial_messages`", [InitialMessage]),
-    ("`[teams.NAME]`, from a component file", [ComponentTeam]),
-    ("An entry of `allow`: a server", [AllowedAddress, AllowedVariable]),
-    (
-        "An entry of `allow`: a program, a folder or an executor",
-        [AllowedCommand, AllowedMount, AllowedExecutor, AllowedContainer, AllowedHosted],
-    ),
-    ("`[teams.NAME]`, from Python", [FactoryTeam]),
-    ("`[teams.NAME]`, the demo", [DemoTeam]),
-    ("`[[routes]]`", [Route]),
-    ("`limits` of a route", [RouteLimits]),
-    ("`[policies]`", [Policies]),
-    ("`[policies.http]`", [HttpPolicy]),
-    ("`[policies.tools]`", [ToolPolicies]),
-    ("`[policies.tools.TOOL]`", [ToolPolicy]),
-    ("An entry of a tool's `cases`", [ToolCase]),
-    ("`[limits]`", [LimitsConfig]),
-    ("`[[budgets]]`", [Budget]),
-    ('`[prices]`: `"MODEL" = { ... }`', [Price]),
-    ("`[attachments]`", [Attachments]),
-    ("`[adapters.slack]`", [slack.Config]),
-    ("`[adapters.discord]`", [discord.Config]),
-    ("`[store]`", [StoreConfig]),
-    ("`[backup]`", [BackupConfig]),
-    ("`[terminal]`", [TerminalConfig]),
-    ("`[health]`", [HealthConfig]),
-    ("`[network]`", [NetworkConfig]),
-    ("`[logging]`", [LoggingConfig]),
-    ("`[tracing]`", [TracingConfig]),
-]
+TABLES: dict[tuple[str, str], list[tuple[str, list[type[Section]]]]] = {
+    ("top", "Top of the file"): [
+        ("At the top of the file", [Config]),
+    ],
+    ("models", "Models"): [
+        ("`[models.NAME]`", [ModelKind, *MODELS.members.values()]),
+        ("`[models.NAME.model_info]`", [ModelInfoConfig]),
+        ("`[models.NAME.retry]`", [RetryConfig]),
+    ],
+    ("teams", "Teams in TOML"): [
+        ("`[teams.NAME]`, in TOML: all types", [GroupTeam]),
+        ("`[teams.NAME.memory]`", [TeamMemoryConfig]),
+        ('`type = "round_robin"` and `"swarm"`', [RoundRobinTeam, SwarmTeam]),
+        ('`type = "selector"`', [SelectorTeam]),
+        ('`type = "graph"`', [GraphTeam]),
+        ("An entry of `edges`", [GraphEdge]),
+        ("An entry of `nodes`", [GraphNode]),
+        ('`type = "magentic_one"`', [MagenticOneTeam]),
+    ],
+    ("conversable", "Two-agent chats"): [
+        ('`type = "conversable"`', [ConversableTeam]),
+        ("An entry of its `chats`", [QueuedChatConfig]),
+        (
+            '`[teams.NAME.agents.AGENT]` in a team of `type = "conversable"`',
+            [AssistantPreset, UserProxyPreset, PlainPreset],
+        ),
+        ("An entry of `nested`", [NestedChatsConfig]),
+        ("An entry of its `chats`: a nested chat", [ChatConfig]),
+    ],
+    ("agents", "Agents"): [
+        ("`[teams.NAME.agents.AGENT]`: an assistant", [AssistantConfig]),
+        ("An agent of OpenAI's Responses API: `openai`", [AGENTS["openai"]]),
+        ("An agent of Azure AI: `azure_ai`", [AGENTS["azure_ai"]]),
+        ("A human: `user_proxy`", [AGENTS["user_proxy"]]),
+        ("A team as an agent: `society_of_mind`", [AGENTS["society_of_mind"]]),
+        ("An agent with a browser: `web_surfer`", [AGENTS["web_surfer"]]),
+        ("An agent that is not shown all: `message_filter`", [AGENTS["message_filter"]]),
+        ("An entry of `per_source`", [SourceFilter]),
+        ("An agent that runs code: `code_executor`", [AGENTS["code_executor"]]),
+        ("An agent for files: `file_surfer`", [AGENTS["file_surfer"]]),
+        ("An agent for videos: `video_surfer`", [AGENTS["video_surfer"]]),
+        ("A programmer: `coder`", [AGENTS["coder"]]),
+        ("An entry of `handoffs`", [HandoffConfig]),
+    ],
+    ("executors", "Executors of code"): [
+        ("`executor`: a container", [EXECUTORS["docker"]]),
+        ("`executor`: this machine", [EXECUTORS["local"]]),
+        ("`executor`: a notebook's kernel", [EXECUTORS["jupyter"], EXECUTORS["docker_jupyter"]]),
+        ("`executor`: of your own", [EXECUTORS["path"]]),
+    ],
+    ("tools", "Tools"): [
+        ("An entry of `tools`: a function", [TOOLS["path"]]),
+        ("An entry of `tools`: an agent", [TOOLS["agent"]]),
+        ("An entry of `tools`: a team", [TOOLS["team"]]),
+        ("An entry of `tools`: code", [TOOLS["executor"]]),
+        ("An entry of `tools`: a web service", [TOOLS["http"]]),
+        ("An entry of `tools`: Azure AI Search", [TOOLS["azure_search"]]),
+        ("An entry of `tools`: GraphRAG", [TOOLS["graphrag"]]),
+        ("An entry of `tools`: LangChain", [TOOLS["langchain"]]),
+    ],
+    ("mcp", "Servers of tools"): [
+        ("`[mcp.NAME]`", [McpServer]),
+        ("An entry of `mcp`", [McpReference, McpConfig]),
+    ],
+    ("knowledge", "Knowledge"): [
+        ("`[knowledge.NAME]`", [KnowledgeConfig]),
+        ("`[knowledge.NAME.embeddings]`", [EmbeddingsConfig]),
+    ],
+    ("memory", "Memory"): [
+        ("An entry of `memory`: contents", [ListMemoryKind]),
+        ("An entry of `contents`", [MemoryEntry]),
+        ("An entry of `memory`: your own", [OwnMemoryKind]),
+        (
+            "An entry of `memory`: a store",
+            [StoreKind, *(MEMORIES[each] for each in ("chromadb", "redis", "mem0"))],
+        ),
+        ("An entry of `memory`: task-centric", [MEMORIES["task_centric"]]),
+    ],
+    ("model-context", "Model contexts"): [
+        (
+            "`model_context`",
+            [
+                AutoKind,
+                UnboundedKind,
+                BufferedKind,
+                HeadAndTailKind,
+                TokenLimitedKind,
+                OwnContextKind,
+            ],
+        ),
+        ("An entry of `initial_messages`", [InitialMessage]),
+    ],
+    ("component-files", "Component files"): [
+        ("`[teams.NAME]`, from a component file", [ComponentTeam]),
+        ("An entry of `allow`: a server", [AllowedAddress, AllowedVariable]),
+        (
+            "An entry of `allow`: a program, a folder or an executor",
+            [AllowedCommand, AllowedMount, AllowedExecutor, AllowedContainer, AllowedHosted],
+        ),
+    ],
+    ("other-teams", "Teams from Python, and the demo"): [
+        ("`[teams.NAME]`, from Python", [FactoryTeam]),
+        ("`[teams.NAME]`, the demo", [DemoTeam]),
+    ],
+    ("routes", "Routes"): [
+        ("`[[routes]]`", [Route]),
+        ("`limits` of a route", [RouteLimits]),
+    ],
+    ("policies", "Policies"): [
+        ("`[policies]`", [Policies]),
+        ("`[policies.http]`", [HttpPolicy]),
+        ("`[policies.tools]`", [ToolPolicies]),
+        ("`[policies.tools.TOOL]`", [ToolPolicy]),
+        ("An entry of a tool's `cases`", [ToolCase]),
+    ],
+    ("limits", "Limits and files"): [
+        ("`[limits]`", [LimitsConfig]),
+        ("`[attachments]`", [Attachments]),
+    ],
+    ("budgets", "Budgets and prices"): [
+        ("`[[budgets]]`", [Budget]),
+        ('`[prices]`: `"MODEL" = { ... }`', [Price]),
+    ],
+    ("slack", "Slack"): [
+        ("`[adapters.slack]`", [slack.Config]),
+    ],
+    ("discord", "Discord"): [
+        ("`[adapters.discord]`", [discord.Config]),
+    ],
+    ("store", "Store and backups"): [
+        ("`[store]`", [StoreConfig]),
+        ("`[backup]`", [BackupConfig]),
+    ],
+    ("process", "Terminal, network and logs"): [
+        ("`[terminal]`", [TerminalConfig]),
+        ("`[health]`", [HealthConfig]),
+        ("`[network]`", [NetworkConfig]),
+        ("`[logging]`", [LoggingConfig]),
+        ("`[tracing]`", [TracingConfig]),
+    ],
+}
+"""Tables of each page, by its file's name and its title."""
 SUBTABLES = {
     *("models", "teams", "mcp", "adapters", "routes", "policies", "limits", "store", "terminal"),
     *("health", "network", "logging", "tools", "http", "budgets", "prices", "attachments"),
@@ -196,13 +239,30 @@ SUBTABLES = {
 }
 
 
-def reference() -> str:
-    """Every setting, as Markdown."""
-    return "\n".join(line for title, kinds in TABLES for line in _table(title, kinds))
+def reference() -> dict[Path, str]:
+    """Every setting: pages of tables, as Markdown."""
+    return {
+        DOCS / "configuration" / f"{stem}.md": "\n".join(
+            [
+                f"# {title}\n\n[Configuration](../configuration.md#reference) lists all tables.\n",
+                *(line for name, kinds in tables for line in _table(name, kinds)),
+            ]
+        )
+        for (stem, title), tables in TABLES.items()
+    }
+
+
+def table_index() -> str:
+    """The pages of tables, as a table of links."""
+    rows = (
+        f"| [{title}](configuration/{stem}.md) | {' · '.join(name for name, _ in tables)} |\n"
+        for (stem, title), tables in TABLES.items()
+    )
+    return "| page | tables |\n|---|---|\n" + "".join(rows)
 
 
 def _table(title: str, kinds: list[type[Section]]) -> Iterator[str]:
-    yield f"### {title}\n"
+    yield f"## {title}\n"
     for kind in kinds:
         yield f"{_name(kind)}{_text(kind.__doc__)}\n"
     yield "| key | value | default | |\n|---|---|---|---|"
@@ -269,19 +329,37 @@ def _default(field: FieldInfo) -> str:
             return f"`{value}`"
 
 
-def help_texts() -> str:
-    """The help of every command, as Markdown."""
-    return "\n".join(_help([], main))
+def help_texts() -> dict[Path, str]:
+    """The help of every command: a page for each, as Markdown."""
+    commands = sorted(main.commands.items())
+    pages = {"parley": [_help([])], **{name: [*_helps([name], each)] for name, each in commands}}
+    back = "[Commands](../commands.md#help-texts) lists all commands.\n\n"
+    return {
+        DOCS / "commands" / f"{name}.md": "\n".join(texts).replace("\n\n", f"\n\n{back}", 1)
+        for name, texts in pages.items()
+    }
 
 
-def _help(path: list[str], command: click.Command) -> Iterator[str]:
-    shown = (
-        CliRunner().invoke(main, [*path, "--help"], prog_name="parley", terminal_width=80).stdout
-    )
-    yield f"### `{' '.join(['parley', *path])}`\n\n```\n{shown.rstrip()}\n```\n"
+def help_index() -> str:
+    """Links to the pages of commands."""
+    links = (f"- [`parley {name}`](commands/{name}.md)\n" for name in sorted(main.commands))
+    return "- [`parley`](commands/parley.md)\n" + "".join(links)
+
+
+def _helps(path: list[str], command: click.Command) -> Iterator[str]:
+    yield _help(path)
     if isinstance(command, click.Group):
         for name, inner in sorted(command.commands.items()):
-            yield from _help([*path, name], inner)
+            yield from _helps([*path, name], inner)
+
+
+def _help(path: list[str]) -> str:
+    shown = (
+        CliRunner()
+        .invoke(main, [*path, "--help"], prog_name="parley", terminal_width=80)
+        .stdout.rstrip()
+    )
+    return f"{'#' * max(1, len(path))} `{' '.join(['parley', *path])}`\n\n```\n{shown}\n```\n"
 
 
 def updated(document: str, name: str, text: str) -> str:
@@ -308,8 +386,8 @@ def pages() -> dict[Path, str]:
     generated = {
         page: updated(page.read_text(encoding="utf-8"), name, text)
         for page, name, text in [
-            (DOCS / "configuration.md", "reference", reference()),
-            (DOCS / "commands.md", "help", help_texts()),
+            (DOCS / "configuration.md", "reference", table_index()),
+            (DOCS / "commands.md", "help", help_index()),
             (DOCS / "architecture.md", "map", wings.page()),
         ]
     }
@@ -317,9 +395,10 @@ def pages() -> dict[Path, str]:
         DOCS / "images" / name: (PICTURES / f"{test}.svg").read_text(encoding="utf-8")
         for name, test in TAKEN.items()
     }
-    return {**generated, **pictures, DOCS / "parley.1": man.page()}
+    return {**generated, **reference(), **help_texts(), **pictures, DOCS / "parley.1": man.page()}
 
 
 if __name__ == "__main__":
     for page, text in pages().items():
+        page.parent.mkdir(exist_ok=True)
         page.write_text(text, encoding="utf-8")

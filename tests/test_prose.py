@@ -29,8 +29,17 @@ def measured(tmp_path: Path, text: str) -> list[str]:
     page = tmp_path / "page.md"
     page.write_text(text)
     command = [sys.executable, SCRIPT, page]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    return run.stdout.splitlines()[1].split()
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    columns = run.stdout.splitlines()[1].split()
+    assert run.returncode == ("*" in columns)
+    return columns
+
+
+def test_every_page_keeps_to_the_bounds():
+    run = subprocess.run(
+        [sys.executable, SCRIPT], cwd=SCRIPT.parents[1], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 
 def test_titles_tables_and_code_are_no_sentences(tmp_path: Path):
