@@ -124,9 +124,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(autouse=True)
 def nothing_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget which variables an earlier test's config has named."""
+    """Forget variables and secrets that an earlier test's config has named."""
     if (environment := sys.modules.get("teams._base.environment")) is not None:
         monkeypatch.setattr(environment, "_withheld", set[str]())
+    if (redaction := sys.modules.get("gateway.base.redaction")) is not None:
+        for known in ("_secrets", "_forms"):
+            monkeypatch.setattr(redaction.REDACTION, known, frozenset[str]())
 
 
 @pytest.fixture(autouse=True)
