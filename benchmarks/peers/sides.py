@@ -54,6 +54,11 @@ class Side:
     over_http: bool = False
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def programs(self) -> Path:
+        """The folder of its environment's programs."""
+        return VENVS / self.lock / "bin" if self.lock else Path(sys.executable).parent
+
     def python(self) -> Path:
         """The interpreter of its environment, made when needed."""
         if not self.lock:
@@ -68,7 +73,7 @@ class Side:
         """The environment variables of its process."""
         return {
             "HOME": str(place.folder),
-            "PATH": f"{self.python().parent}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{self.programs}:/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "PYTHONPYCACHEPREFIX": str(VENVS / "compiled"),
             "OPENAI_API_KEY": "sk-none",
