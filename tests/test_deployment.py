@@ -102,7 +102,7 @@ def test_the_image_has_the_locked_packages_of_a_service_of_traces_and_of_postgre
     extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     more = {re.split(r"[<>=\[]", each)[0] for each in extra["otel"] + extra["postgres"]}
     image = locked("container")
-    assert locked("runtime") <= image <= locked("dev")
+    assert locked("runtime") <= image <= locked("services")
     assert more <= {name for name, _ in image}
 
 

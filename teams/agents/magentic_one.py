@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from teams.agents._assistant import AssistantAgent
+from teams.model_context._auto import AutoChatCompletionContext
 from teams.models._client import ChatCompletionClient
 
 _DESCRIPTION = (
@@ -25,18 +26,21 @@ _INSTRUCTIONS = (
 class MagenticOneCoderAgent(AssistantAgent):
     """An assistant that writes code for others to run.
 
-    All further arguments but `model_client_stream` are ignored.
+    All further arguments but `model_client_stream`, and a `model_context` that summarises, are
+    ignored.
     """
 
     component_provider_override: ClassVar[str | None] = f"{__name__}.MagenticOneCoderAgent"
 
     def __init__(self, name: str, model_client: ChatCompletionClient, **ignored: Any) -> None:
+        context = ignored.get("model_context")
         super().__init__(
             name,
             model_client,
             description=_DESCRIPTION,
             system_message=_INSTRUCTIONS,
             model_client_stream=bool(ignored.get("model_client_stream")),
+            model_context=context if isinstance(context, AutoChatCompletionContext) else None,
         )
 
 

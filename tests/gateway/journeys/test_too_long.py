@@ -173,7 +173,7 @@ async def test_of_a_message_with_a_text_file_the_file_alone_is_summarised(tmp_pa
     heard = model.texts()[-1]
     assert 'the contents of a file by "diary.txt"' in heard
     assert "\nA diary; the secret is 42.\n" in heard
-    assert "\nthe secret?\n(In the place of the text of 'diary.txt'" in heard
+    assert "\nthe secret?\n(This is a summary of the text of 'diary.txt'" in heard
 
 
 @pytest.mark.usefixtures("told_at_once")
@@ -194,7 +194,7 @@ async def test_of_a_message_with_a_long_quote_the_quote_alone_is_summarised(
     heard = model.texts()[-1]
     assert "\nA diary; the secret is 42.\n" in heard
     assert "\nHm.\n" in heard
-    assert "\nsecret?\n(In the place of the text of 'Bo'" in heard
+    assert "\nsecret?\n(This is a summary of the text of 'Bo'" in heard
 
 
 async def test_of_several_messages_in_one_turn_the_long_ones_are_summarised(tmp_path: Path) -> None:

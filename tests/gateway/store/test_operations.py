@@ -46,6 +46,16 @@ def shared(_connection: Connection) -> str:
     return "shared"
 
 
+OWN = {unit: OPERATIONS.pop(unit) for unit in (asked, changed, deleted, shared)}
+"""Operations of these tests, which other tests' stores do not have."""
+
+
+@pytest.fixture(autouse=True)
+def own_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    for unit, operation in OWN.items():
+        monkeypatch.setitem(OPERATIONS, unit, operation)
+
+
 class Reader(UnitReader):
     @override
     async def read(self, unit: Unit[T]) -> T:
