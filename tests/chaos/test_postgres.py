@@ -262,7 +262,7 @@ async def check_that_it_is_said(store: PostgresStore, port: int) -> None:
     )
     assert monotonic() - began < 6
     assert (ready, metrics) == (503, 200)
-    assert "Degraded: The store" in status[1]
+    assert "Degraded: Parley can't reach the store" in status[1]
     assert store.unreachable_since is not None
 
 
