@@ -24,7 +24,7 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway, Limits
 from gateway.sessions.compaction import NOBODY, NOTHING, STILL_FAILED, UNHEARD
-from teams import RoundRobinGroupChat, SelectorGroupChat
+from teams import MagenticOneGroupChat, RoundRobinGroupChat, SelectorGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.conditions import MaxMessageTermination
@@ -35,6 +35,7 @@ from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.summarising import SUMMARY, agent, summarising
 from tests.gateway.journeys.test_access import ALLOWED, ROUTE, STAFF, access, message
+from tests.gateway.journeys.test_magentic_one import ledger
 from tests.gateway.journeys.test_resume import Crash
 from tests.gateway.scripted import ScriptedTeams, ends, of, opened, turn, until
 
@@ -145,6 +146,37 @@ async def test_a_selector_summarises_what_it_reads(tmp_path: Path, restarted: bo
     assert SUMMARY in asked
     assert FOX.strip() not in asked
     assert "\nContext of the selector: " in used
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
+async def test_an_orchestrator_summarises_what_it_reads(tmp_path: Path, restarted: bool) -> None:
+    judged = (str(ledger("ann", "Speak.").text), str(ledger("ann", done=True).text))
+    task = ["Facts.", "Plan.", *judged, "Done."]
+    orchestrator, ann = ScriptedModel(*task, *task, SUMMARY, *task), ScriptedModel(*["Nice."] * 3)
+
+    def make() -> Team:
+        team = MagenticOneGroupChat([AssistantAgent("ann", ann)], orchestrator)
+        team.use_context(AutoChatCompletionContext(orchestrator))
+        return team
+
+    async with opened(tmp_path, make) as gateway:
+        thread = (await gateway.client.create_thread()).id
+        for text in (FOX, "And?"):
+            await turn(gateway, thread, text)
+        made = [] if restarted else await turn(gateway, thread, COMPACT)
+    if restarted:
+        async with opened(tmp_path, make) as gateway:
+            made = await turn(gateway, thread, COMPACT)
+    async with opened(tmp_path, make) as gateway:
+        used = (await gateway.client.send(thread, "/usage")).reply
+        after = await turn(gateway, thread, "Its name?")
+    (mark,) = of(ContextSummarised, made)
+    assert mark.text.endswith("summarised in what the orchestrator reads.")
+    assert texts(after)[-1] == "Done."
+    asked = str(orchestrator.requests[-1]["messages"])
+    assert SUMMARY in asked
+    assert FOX.strip() not in asked
+    assert "\nContext of the orchestrator: " in used
 
 
 def unbounded(model: ScriptedModel) -> Team:
