@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeAlias
 
 from gateway.access.grants import scope_text
 from gateway.base.suggest import did_you_mean
-from gateway.client import Answer, Choice, CommandInfo
+from gateway.client import Answer, ArgumentKind, Choice, CommandInfo
 from gateway.events import ASIDE, COMPACT, COMPACT_FAILED, CONTINUE, GRANT_WORDS
 from gateway.inbound import replies
 from gateway.render.sanitize import label
@@ -73,6 +74,29 @@ ASIDE_WORDS = (
     Choice(name="attach", description="the model gets beginning and end; with tools it reads on"),
     Choice(name="drop", description="the thread goes on without it"),
 )
+
+Decide: TypeAlias = Callable[[Situation, str], Decision]
+_COMMANDS: dict[str, tuple[CommandInfo, Decide]] = {}
+
+
+def command(
+    name: str,
+    description: str,
+    argument: str = "",
+    *,
+    takes: ArgumentKind = "",
+    choices: tuple[Choice, ...] = (),
+) -> Callable[[Decide], Decide]:
+    """Make a command of a function; /help lists them in this order."""
+    info = CommandInfo(
+        name=name, description=description, argument=argument, takes=takes, choices=choices
+    )
+
+    def add(decide: Decide) -> Decide:
+        _COMMANDS[name] = info, decide
+        return decide
+
+    return add
 
 
 @value
@@ -140,21 +164,21 @@ def command_infos() -> list[CommandInfo]:
     return [info for info, _ in _COMMANDS.values()]
 
 
-# --- threads and turns ---
-
-
+@command("new", "start a new thread")
 def _new(_situation: Situation, _words: str) -> Decision:
     return NewConversation(
         reply="A new thread has started. The team does not remember the old one."
     )
 
 
+@command("stop", "stop the team")
 def _stop(situation: Situation, _words: str) -> Decision:
     if situation.status is None:
         return CommandReply(reply="The team is not working.")
     return TurnStop()
 
 
+@command("status", "show what the team is doing")
 def _status(situation: Situation, _words: str) -> Decision:
     thread = situation.thread
     if thread is None:
@@ -174,6 +198,7 @@ def _status(situation: Situation, _words: str) -> Decision:
     return CommandReply(reply="\n".join(lines))
 
 
+@command("retry", "try the failed turn again")
 def _retry(situation: Situation, _words: str) -> Decision:
     if situation.busy:
         return CommandReply(reply=replies.WORKING)
@@ -182,6 +207,7 @@ def _retry(situation: Situation, _words: str) -> Decision:
     return TurnRetry(reply="Trying again from where it stopped.")
 
 
+@command("continue", "go on with an answer cut at the token limit")
 def _continue(situation: Situation, _words: str) -> Decision:
     if situation.busy:
         return CommandReply(reply=replies.WORKING)
@@ -191,16 +217,13 @@ def _continue(situation: Situation, _words: str) -> Decision:
     return CommandedTurn(reply=said, command=CONTINUE)
 
 
-def _compact(situation: Situation, words: str) -> Decision:
-    """`/compact`, maybe with what matters: the turn finds what to do."""
-    if situation.busy or situation.last is None:
-        return CommandReply(reply=replies.WORKING if situation.busy else replies.NOTHING_SAID)
-    reply, about = "What was said is being summarised.", words[:MATTERS]
-    if situation.last in UNFINISHED:  # it can still be tried again
-        return TurnRetry(reply=reply, command=f"{COMPACT_FAILED} {about}".rstrip())
-    return CommandedTurn(reply=reply, command=f"{COMPACT} {about}".rstrip())
-
-
+@command(
+    "aside",
+    "what was too long for the model: summarise it, attach it, or drop it",
+    "what",
+    takes="word",
+    choices=ASIDE_WORDS,
+)
 def _aside(situation: Situation, words: str) -> Decision:
     """`/aside WAY`: what becomes of what was too long for the model."""
     if situation.busy:
@@ -216,26 +239,41 @@ def _aside(situation: Situation, words: str) -> Decision:
             return CommandReply(reply=replies.HOW_ASIDE)
 
 
+@command(
+    "compact",
+    "summarise what was said, so that the models have room again",
+    "[what matters]",
+    takes="text",
+)
+def _compact(situation: Situation, words: str) -> Decision:
+    """`/compact`, maybe with what matters: the turn finds what to do."""
+    if situation.busy or situation.last is None:
+        return CommandReply(reply=replies.WORKING if situation.busy else replies.NOTHING_SAID)
+    reply, about = "What was said is being summarised.", words[:MATTERS]
+    if situation.last in UNFINISHED:  # it can still be tried again
+        return TurnRetry(reply=reply, command=f"{COMPACT_FAILED} {about}".rstrip())
+    return CommandedTurn(reply=reply, command=f"{COMPACT} {about}".rstrip())
+
+
+@command("forget", "delete this thread with its messages and files")
 def _forget(situation: Situation, _words: str) -> Decision:
     if situation.thread is None:
         return CommandReply(reply="There is no thread to delete here.")
     return ThreadDeletion(reply="All messages and files of this thread are deleted.")
 
 
+@command("usage", "show usage and budgets")
 def _usage(_situation: Situation, _words: str) -> Decision:
     return UsageReply()
 
 
-def _help(_situation: Situation, _words: str) -> Decision:
-    found = [(f"{each.name} {each.argument}", each.description) for each in command_infos()]
-    return CommandReply(reply="\n".join(f"/{use.rstrip()}  {what}" for use, what in found))
-
-
-def _model(_situation: Situation, words: str) -> Decision:
-    """`/model NAME`: whoever knows the models decides what the name means."""
-    return ModelChange(model=words)
-
-
+@command(
+    "memory",
+    "show what is remembered of you; forget N or forget all deletes it",
+    "[what]",
+    takes="word",
+    choices=MEMORY_WORDS,
+)
 def _memory(_situation: Situation, words: str) -> Decision:
     """`/memory`: what is remembered of its sender, or a page of it.
 
@@ -254,39 +292,7 @@ def _memory(_situation: Situation, words: str) -> Decision:
             return CommandReply(reply=replies.HOW_MEMORY)
 
 
-# --- silence ---
-
-
-def _mute(situation: Situation, _words: str) -> Decision:
-    thread = situation.thread
-    if thread is None:
-        return CommandReply(reply=replies.MUTE_IN_THREAD.format(name="mute"))
-    if thread.key.is_local:
-        return CommandReply(reply=replies.NOT_MUTABLE)
-    if thread.muted:
-        return CommandReply(reply=replies.MUTED)
-    return MuteChange(muted=True, notice=replies.MUTED, command=UNMUTE, label="Unmute")
-
-
-def _unmute(situation: Situation, _words: str) -> Decision:
-    thread = situation.thread
-    if thread is None:
-        return CommandReply(reply=replies.MUTE_IN_THREAD.format(name="unmute"))
-    if not thread.muted:
-        return CommandReply(reply="This thread is not muted.")
-    return MuteChange(muted=False, notice=replies.UNMUTED, over=UNMUTE)
-
-
-# --- approvals ---
-
-
-def _which(situation: Situation, _words: str) -> Decision:
-    open_ones = [request.id for request in situation.requests if request.kind == "approval"]
-    if not open_ones:
-        return CommandReply(reply="No tool call is waiting for your approval.")
-    return CommandReply(reply=f"Say which one: {', '.join(open_ones)}.")
-
-
+@command("grants", "list the tools approved for this thread")
 def _grants(situation: Situation, _words: str) -> Decision:
     """`/grants`: what may run without asking, and for whom."""
     lines = [
@@ -301,16 +307,46 @@ def _called(situation: Situation, person: str) -> str:
     return label(situation.names.get(person, ""), LINE) or person
 
 
-def _revoke(_situation: Situation, words: str) -> Decision:
-    """`/revoke TOOL`: the tool is asked for again."""
-    if not words:
-        return CommandReply(reply="Name the tool: /revoke TOOL.")
-    return GrantRevocation(tool=words)
+@command(
+    "deny", "refuse a tool call, with a note for the team if you like", "ID [note]", takes="text"
+)
+@command(
+    "approve",
+    "let a tool call run; always, same, below: for the thread; new: a new tool",
+    "ID",
+    takes="text",
+)
+def _which(situation: Situation, _words: str) -> Decision:
+    open_ones = [request.id for request in situation.requests if request.kind == "approval"]
+    if not open_ones:
+        return CommandReply(reply="No tool call is waiting for your approval.")
+    return CommandReply(reply=f"Say which one: {', '.join(open_ones)}.")
 
 
-# --- the queue ---
+@command(
+    "model",
+    "list the models; a name gives all agents that one, default each its own",
+    "[name]",
+    takes="model",
+)
+def _model(_situation: Situation, words: str) -> Decision:
+    """`/model NAME`: whoever knows the models decides what the name means."""
+    return ModelChange(model=words)
 
 
+@command("help", "list the commands")
+def _help(_situation: Situation, _words: str) -> Decision:
+    found = [(f"{each.name} {each.argument}", each.description) for each in command_infos()]
+    return CommandReply(reply="\n".join(f"/{use.rstrip()}  {what}" for use, what in found))
+
+
+@command(
+    "queue",
+    "list waiting messages; drop N, first N or mode NAME changes them",
+    "[what]",
+    takes="word",
+    choices=QUEUE_WORDS,
+)
 def _queue(situation: Situation, words: str) -> Decision:
     """`/queue`: waiting messages.
 
@@ -337,13 +373,6 @@ def _queue(situation: Situation, words: str) -> Decision:
     return decision
 
 
-def _again(_situation: Situation, words: str) -> Decision:
-    """`/again N`: a turn for the edited message with this number."""
-    if not _is_number(words):
-        return CommandReply(reply="Give its number: /again N.")
-    return RepeatedTurn(inbox=_number(words))
-
-
 def _listed(situation: Situation, mode: str) -> str:
     lines = [
         f"{message.inbox}  {message.name or message.author}: {_line(message.text)}"
@@ -357,6 +386,44 @@ def _line(text: str) -> str:
     return line if len(line) <= LINE else line[: LINE - 1].rstrip() + "\u2026"
 
 
+@command("mute", "answer only messages that mention the team")
+def _mute(situation: Situation, _words: str) -> Decision:
+    thread = situation.thread
+    if thread is None:
+        return CommandReply(reply=replies.MUTE_IN_THREAD.format(name="mute"))
+    if thread.key.is_local:
+        return CommandReply(reply=replies.NOT_MUTABLE)
+    if thread.muted:
+        return CommandReply(reply=replies.MUTED)
+    return MuteChange(muted=True, notice=replies.MUTED, command=UNMUTE, label="Unmute")
+
+
+@command("unmute", "answer everything in this thread again")
+def _unmute(situation: Situation, _words: str) -> Decision:
+    thread = situation.thread
+    if thread is None:
+        return CommandReply(reply=replies.MUTE_IN_THREAD.format(name="unmute"))
+    if not thread.muted:
+        return CommandReply(reply="This thread is not muted.")
+    return MuteChange(muted=False, notice=replies.UNMUTED, over=UNMUTE)
+
+
+@command("again", "run an edited message again", "N", takes="text")
+def _again(_situation: Situation, words: str) -> Decision:
+    """`/again N`: a turn for the edited message with this number."""
+    if not _is_number(words):
+        return CommandReply(reply="Give its number: /again N.")
+    return RepeatedTurn(inbox=_number(words))
+
+
+@command("revoke", "withdraw the approval of a tool", "TOOL", takes="text")
+def _revoke(_situation: Situation, words: str) -> Decision:
+    """`/revoke TOOL`: the tool is asked for again."""
+    if not words:
+        return CommandReply(reply="Name the tool: /revoke TOOL.")
+    return GrantRevocation(tool=words)
+
+
 def _is_number(word: str) -> bool:
     digits = word.removeprefix("#")
     return digits.isascii() and digits.isdigit() and len(digits) < 18  # noqa: PLR2004 (it must fit the store)
@@ -364,109 +431,3 @@ def _is_number(word: str) -> bool:
 
 def _number(word: str) -> int:
     return int(word.removeprefix("#"))
-
-
-_ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
-    (CommandInfo(name="new", description="start a new thread"), _new),
-    (CommandInfo(name="stop", description="stop the team"), _stop),
-    (CommandInfo(name="status", description="show what the team is doing"), _status),
-    (CommandInfo(name="retry", description="try the failed turn again"), _retry),
-    (
-        CommandInfo(name="continue", description="go on with an answer cut at the token limit"),
-        _continue,
-    ),
-    (
-        CommandInfo(
-            name="aside",
-            description="what was too long for the model: summarise it, attach it, or drop it",
-            argument="what",
-            takes="word",
-            choices=ASIDE_WORDS,
-        ),
-        _aside,
-    ),
-    (
-        CommandInfo(
-            name="compact",
-            description="summarise what was said, so that the models have room again",
-            argument="[what matters]",
-            takes="text",
-        ),
-        _compact,
-    ),
-    (
-        CommandInfo(name="forget", description="delete this thread with its messages and files"),
-        _forget,
-    ),
-    (CommandInfo(name="usage", description="show usage and budgets"), _usage),
-    (
-        CommandInfo(
-            name="memory",
-            description="show what is remembered of you; forget N or forget all deletes it",
-            argument="[what]",
-            takes="word",
-            choices=MEMORY_WORDS,
-        ),
-        _memory,
-    ),
-    (CommandInfo(name="grants", description="list the tools approved for this thread"), _grants),
-    (
-        CommandInfo(
-            name="approve",
-            description="let a tool call run; always, same, below: for the thread; new: a new tool",
-            argument="ID",
-            takes="text",
-        ),
-        _which,
-    ),
-    (
-        CommandInfo(
-            name="deny",
-            description="refuse a tool call, with a note for the team if you like",
-            argument="ID [note]",
-            takes="text",
-        ),
-        _which,
-    ),
-    (
-        CommandInfo(
-            name="model",
-            description="list the models; a name gives all agents that one, default each its own",
-            argument="[name]",
-            takes="model",
-        ),
-        _model,
-    ),
-    (CommandInfo(name="help", description="list the commands"), _help),
-    (
-        CommandInfo(
-            name="queue",
-            description="list waiting messages; drop N, first N or mode NAME changes them",
-            argument="[what]",
-            takes="word",
-            choices=QUEUE_WORDS,
-        ),
-        _queue,
-    ),
-    (
-        CommandInfo(name="mute", description="answer only messages that mention the team"),
-        _mute,
-    ),
-    (CommandInfo(name="unmute", description="answer everything in this thread again"), _unmute),
-    (
-        CommandInfo(
-            name="again", description="run an edited message again", argument="N", takes="text"
-        ),
-        _again,
-    ),
-    (
-        CommandInfo(
-            name="revoke",
-            description="withdraw the approval of a tool",
-            argument="TOOL",
-            takes="text",
-        ),
-        _revoke,
-    ),
-]
-_COMMANDS = {info.name: (info, decide) for info, decide in _ALL}

@@ -17,6 +17,11 @@ ON_MESSAGE = "Ask the team"
 SEND_MESSAGES = 1 << 11
 """The permission that a member needs for a command, unless a server's admins say otherwise."""
 
+_EVERYWHERE: Mapping[str, Any] = {
+    "contexts": [0, 1],
+    "integration_types": [0],
+    "default_member_permissions": SEND_MESSAGES,
+}
 DESCRIPTION = 100
 TEXT = 3
 
@@ -32,7 +37,7 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "again": {"number": "Number of the message"},
     "revoke": {"tool": "Name of the tool"},
 }
-"""Names and descriptions of commands' options."""
+"""Names and descriptions of commands' options; others have one with the name "words"."""
 _REQUIRED = frozenset({"text", "number", "tool"})
 _SCOPES = {
     "same": "exactly these arguments",
@@ -46,12 +51,14 @@ _SCOPES = {
 def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
     """All commands, as Discord is told of them."""
     slashes = [_command(ask, "Ask the team", {"text": "The question or task"})]
+    words = {info.name: {"words": info.argument} for info in infos if info.takes}
+    options = {**words, **_OPTIONS}
     slashes += [
-        _command(info.name, info.description, _OPTIONS.get(info.name, {}))
+        _command(info.name, info.description, options.get(info.name, {}))
         for info in infos
         if info.name != ask
     ]
-    return [*slashes, {**_everywhere(), "type": 3, "name": ON_MESSAGE}]
+    return [*slashes, {**_EVERYWHERE, "type": 3, "name": ON_MESSAGE}]
 
 
 async def sync_commands(rest: Rest, application: str, wanted: Sequence[Mapping[str, Any]]) -> str:
@@ -111,15 +118,7 @@ def _command(name: str, description: str, options: Mapping[str, str]) -> dict[st
     text = description[:1].upper() + description[1:]
     clipped = text if len(text) <= DESCRIPTION else f"{text[: DESCRIPTION - 1]}\u2026"
     taken = [_option(*each) for each in options.items()]
-    return {**_everywhere(), "type": 1, "name": name, "description": clipped, "options": taken}
-
-
-def _everywhere() -> dict[str, Any]:
-    return {
-        "contexts": [0, 1],
-        "integration_types": [0],
-        "default_member_permissions": SEND_MESSAGES,
-    }
+    return {**_EVERYWHERE, "type": 1, "name": name, "description": clipped, "options": taken}
 
 
 def _option(name: str, description: str) -> dict[str, Any]:

@@ -41,7 +41,7 @@ THREAD_COLUMNS = """
     t.definition, t.participants, t.mode, t.epoch, t.handoff_from, t.attached, t.files_at,
     t.model, t.config, t.config_digest
 """
-THREAD_WIDTH = 19
+THREAD_WIDTH = THREAD_COLUMNS.count(",") + 1
 """Number of these columns: further columns follow them."""
 
 THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
