@@ -78,10 +78,7 @@ class DemoChatCompletionClient(ChatCompletionClient, Component[DemoChatCompletio
         step = next_step(view_of(messages, frozenset(_name(tool) for tool in usable)))
         words = len(step.calls) or len(step.text.split())
         usage = RequestUsage(self.count_tokens(messages), words)
-        self._usage = RequestUsage(
-            self._usage.prompt_tokens + usage.prompt_tokens,
-            self._usage.completion_tokens + usage.completion_tokens,
-        )
+        self._usage = self._usage + usage
         return CreateResult(
             finish_reason="function_calls" if step.calls else "stop",
             content=list(step.calls) or step.text,

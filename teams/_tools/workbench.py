@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from itertools import islice
-from types import TracebackType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field
@@ -121,12 +120,7 @@ class Workbench(ComponentBase[BaseModel], ABC):
         await self.start()
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
 

@@ -28,17 +28,7 @@ LONGEST_UPDATE = 4_000
 def post_message(call: Call) -> Json:
     """Write a message."""
     channel = writable(call)
-    message = Message(
-        ts="",
-        channel=channel.id,
-        user=call.bot,
-        team=channel.team,
-        thread_ts=thread_of(call, channel),
-    )
-    _content(call, message)
-    if not (message.text or message.blocks or message.attachments):
-        raise ApiError("no_text")
-    signed(call, message)
+    message = _written(call, channel)
     if call.flag("reply_broadcast") and message.thread_ts:
         message.subtype = "thread_broadcast"
     message.client_msg_id = call.text("client_msg_id")
@@ -53,21 +43,27 @@ def post_ephemeral(call: Call) -> Json:
     user = call.need("user")
     if user not in channel.members:
         raise ApiError("user_not_in_channel")
+    message = _written(call, channel, ephemeral=user)
+    message.ts = call.world.new_ts()
+    channel.messages[message.ts] = message
+    return {"message_ts": message.ts}
+
+
+def _written(call: Call, channel: Channel, *, ephemeral: str = "") -> Message:
+    """The message that the app writes."""
     message = Message(
         ts="",
         channel=channel.id,
         user=call.bot,
         team=channel.team,
         thread_ts=thread_of(call, channel),
-        ephemeral=user,
+        ephemeral=ephemeral,
     )
     _content(call, message)
     if not (message.text or message.blocks or message.attachments):
         raise ApiError("no_text")
     signed(call, message)
-    message.ts = call.world.new_ts()
-    channel.messages[message.ts] = message
-    return {"message_ts": message.ts}
+    return message
 
 
 @method("chat.update", "chat:write")
