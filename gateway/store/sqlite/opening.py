@@ -13,8 +13,9 @@ from pathlib import Path
 from gateway.store.connection import Connection
 from gateway.store.lock import StoreLock, make_private
 from gateway.store.records import LossCause
-from gateway.store.sqlite.commit_count import CommitCount, CommitNote
-from gateway.store.sqlite.writer import SqliteConnection, connect_to_write, translate
+from gateway.store.sqlite.commit_count import CommitCount, CommitNote, read_note
+from gateway.store.sqlite.upgrade import VERSION, known_version
+from gateway.store.sqlite.writer import SqliteConnection, prepare_to_write, translate
 from gateway.store.units.losses import add_loss, take_restored
 
 LOG = logging.getLogger("gateway.store")
@@ -71,19 +72,30 @@ def damage(path: Path, found: str) -> BaseException:
     return translate(error, path)
 
 
+class Outdated(Exception):
+    """The store is to be made or upgraded before it is opened."""
+
+
 def open_to_write(
-    path: Path, count: CommitCount, noted: CommitNote | None, clock: Callable[[], float]
+    path: Path, newest: int, count: CommitCount, clock: Callable[[], float]
 ) -> sqlite3.Connection:
     """The connection that writes; missing commits are noted as a loss.
 
-    Raises OSError.
+    Raises OSError, StoreError, and Outdated for a store that is not of the `newest` version.
     """
-    raw = connect_to_write(path)
+    raw = sqlite3.connect(path, isolation_level=None)
     try:
+        if known_version(raw.execute(VERSION).fetchone(), path, newest) != newest:
+            raise Outdated  # noqa: TRY301 (the connection is closed below)
+        prepare_to_write(raw)
+        noted = read_note(path.parent)
         raw.execute("BEGIN IMMEDIATE")
         commits = _settle(SqliteConnection(raw, clock()), noted)
         raw.execute("COMMIT")
         count.begin(commits)
+    except sqlite3.Error as error:
+        raw.close()
+        raise translate(error, path) from error
     except BaseException:
         raw.close()
         raise

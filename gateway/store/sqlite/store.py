@@ -39,7 +39,7 @@ from gateway.store.records import StoreFault
 from gateway.store.sqlite.backup import write_backup
 from gateway.store.sqlite.commit_count import CommitCount, read_note
 from gateway.store.sqlite.integrity import check_whole
-from gateway.store.sqlite.opening import check_after_unclean_end, claim, open_to_write
+from gateway.store.sqlite.opening import Outdated, check_after_unclean_end, claim, open_to_write
 from gateway.store.sqlite.repair import Repaired, repair
 from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, stage
 from gateway.store.sqlite.stand_ins import stand_in
@@ -227,11 +227,17 @@ class SqliteStore(SqliteReader, UnitWriter):
             await asyncio.to_thread(check_after_unclean_end, path)
         commits = noted.commits if noted else 0
         with file_errors(self._folder):
-            await _translated(bring_up_to_date(path, self._steps, commits=commits), path)
-            noted = read_note(self._folder)
-            count = CommitCount(self._folder, self.clock)
-            writer = Writer(lambda: open_to_write(path, count, noted, self.clock), count)
-            await _translated(writer.start(), path)
+            try:
+                return await self._start(path)
+            except Outdated:
+                await _translated(bring_up_to_date(path, self._steps, commits=commits), path)
+                return await self._start(path)
+
+    async def _start(self, path: Path) -> Writer:
+        """The writer of a store that needs no upgrade. Raises Outdated."""
+        newest, count = max(self._steps, default=BASE), CommitCount(self._folder, self.clock)
+        writer = Writer(lambda: open_to_write(path, newest, count, self.clock), count)
+        await _translated(writer.start(), path)
         return writer
 
     async def rehearse(self) -> None:
@@ -295,10 +301,11 @@ class SqliteStore(SqliteReader, UnitWriter):
 
     async def _sweep(self) -> None:
         """Remove the work folders of deleted threads that a crash left behind."""
-        await asyncio.to_thread(self._remove_others, await self.read(thread_ids))
+        if self._work.is_dir():  # a worker costs more than to look
+            await asyncio.to_thread(self._remove_others, await self.read(thread_ids))
 
     def _remove_others(self, kept: Collection[str]) -> None:
-        for folder in self._work.iterdir() if self._work.is_dir() else ():
+        for folder in self._work.iterdir():
             if folder.name not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
 

@@ -120,8 +120,13 @@ def prepare(raw: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:
 
 def connect_to_write(path: Path) -> sqlite3.Connection:
     """A connection for the one worker that writes."""
+    return prepare_to_write(sqlite3.connect(path, isolation_level=None))
+
+
+def prepare_to_write(raw: sqlite3.Connection) -> sqlite3.Connection:
+    """Make a connection one that writes, or close it."""
     return prepare(
-        sqlite3.connect(path, isolation_level=None),
+        raw,
         "journal_mode = WAL",
         "synchronous = FULL",
         "busy_timeout = 5000",

@@ -87,6 +87,16 @@ async def test_a_damaged_file_is_said_and_left_alone(tmp_path):
     assert (tmp_path / "parley.db").read_bytes() == b"not a database" * 1000
 
 
+async def test_a_store_that_was_damaged_after_it_was_closed_is_named(tmp_path):
+    async with SqliteStore(tmp_path).own():
+        pass
+    data = (tmp_path / "parley.db").read_bytes()
+    (tmp_path / "parley.db").write_bytes(data[:100] + b"x" * (len(data) - 100))
+    with pytest.raises(StoreCorrupt, match=f"'{tmp_path}/parley.db' is damaged"):
+        async with SqliteStore(tmp_path).own():
+            pass
+
+
 async def test_somebody_elses_database_is_left_alone(tmp_path):
     connection = sqlite3.connect(tmp_path / "parley.db")
     connection.execute("CREATE TABLE theirs (x)")
