@@ -82,7 +82,7 @@ def examples() -> list[Example]:
         data = json.loads(run)
         answers = [
             {"text": ledger(each["ledger"])} if "ledger" in each else each
-            for each in data["answers"]
+            for each in data.get("answers", ())
         ]
         data |= {"answers": answers, "side_by_side": tuple(data.get("side_by_side", ()))}
         found.append(Example(config=config, shown=shown, **data))
