@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.gateway.teams import DoNothing, OneTeam, configured, solo
-from gateway.app.serve import rare_collections
+from gateway.base.collector import rare_collections
 from gateway.base.logging import LOG_FILE, flush_log, log_json
 from gateway.control.metrics_page import metrics_page
 from gateway.conversation import Author, ConversationKey, InboundMessage

@@ -9,12 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from importlib.metadata import (
-    Distribution,
-    PackageNotFoundError,
-    distribution,
-    packages_distributions,
-)
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 from gateway.app.findings import Finding
@@ -45,7 +40,7 @@ async def examine(config: Path | None) -> list[Finding]:
     ours = _ours()
     return [
         _python(sys.version_info[:2]),
-        *clashes(packages_distributions(), PACKAGE if ours else ""),
+        *clashes(_owners(), PACKAGE if ours else ""),
         *([extras(ours)] if ours else []),
         *check_plugins(),
         _sqlite(),
@@ -70,6 +65,22 @@ def _python(version: Iterable[int]) -> Finding:
     text = f"{platform.python_version()}, {sys.executable}"
     advice = "" if good else f": Parley needs {wanted} or later; install it in another environment"
     return Finding(kind="python", name="python", good=good, text=text + advice)
+
+
+def _owners() -> dict[str, list[str]]:
+    """The packages that have Python files of Parley's names.
+
+    `packages_distributions` reads the lists of all others, too, for half a second.
+    """
+    found: dict[str, list[str]] = {name: [] for name in OURS}
+    lists = ("top_level.txt", "RECORD", "installed-files.txt", "SOURCES.txt")
+    for each in distributions():
+        listed = next(filter(None, map(each.read_text, lists)), "")
+        for name in OURS:
+            files = rf"^(\.\./)?{name}((/.*)?\.py)?(,.*)?$"
+            if name in listed and re.search(files, listed, re.MULTILINE):
+                found[name].append(str(each.metadata.json.get("name", "")))
+    return found
 
 
 def clashes(owners: Mapping[str, Iterable[str]], ours: str) -> Iterator[Finding]:

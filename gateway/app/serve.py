@@ -9,8 +9,8 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -31,6 +31,7 @@ from gateway.app.servable import check_servable, check_teams
 from gateway.app.shared_reload import SharedReloader
 from gateway.app.stores import AnyStore, files_of
 from gateway.app.watch import allow_all, tell_nobody, watching
+from gateway.base.collector import rare_collections
 from gateway.base.descriptors import raise_limit, tell_lack_calmly
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import flush_log
@@ -47,9 +48,6 @@ from gateway.store.tokens import TokenStore, keys_of
 
 if TYPE_CHECKING:
     from gateway.store.postgres.store import PostgresStore  # an extra
-
-THRESHOLDS = (10_000, 10, 10)
-"""New objects between two looks at them; looks at the young ones between two at older ones."""
 
 LOG = logging.getLogger("gateway")
 
@@ -403,23 +401,3 @@ class _End:
     def finish(self) -> None:
         """It has ended."""
         self._at_once.cancel()
-
-
-@contextmanager
-def rare_collections() -> Generator[None]:
-    """Make the garbage collector's work rare and small.
-
-    What a turn makes goes as soon as nobody refers to it; the collector is there for the rare
-    cycles. With Python's own settings it takes an eighth of a turn's time, which it spends on
-    modules, classes and teams at rest. What it was kept off before, it is kept off afterwards.
-    """
-    before, frozen = gc.get_threshold(), gc.get_freeze_count()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        if not frozen:
-            gc.unfreeze()

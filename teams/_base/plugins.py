@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any
@@ -71,17 +72,42 @@ def packages_of(plugins: Sequence[Plugin]) -> str:
 
 @lru_cache(maxsize=4)
 def _read(group: str, places: tuple[tuple[str, int], ...]) -> Mapping[str, Sequence[Plugin]]:
-    found = sorted(map(_plugin, entry_points(group=group)), key=lambda each: each.name)
+    brought = {
+        re.sub(r"[-_.]+", "-", _said(each, "Name")).lower() or each: _first_of_its_name(each)
+        for place in places
+        for each in _bringing(group, *place)
+    }
+    points = (point for each in brought.values() for point in each.entry_points.select(group=group))
+    found = sorted(map(_plugin, points), key=lambda each: each.name)
     named = groupby(found, key=lambda each: each.name)
     return MappingProxyType({name: tuple(plugins) for name, plugins in named})
 
 
+@lru_cache(maxsize=64)
+def _bringing(group: str, place: str, changed: int) -> Sequence[Distribution]:
+    """Packages at a place that may bring plugins: few of hundreds."""
+    there = Distribution.discover(path=[place])
+    return [each for each in there if group in (each.read_text("entry_points.txt") or "")]
+
+
+def _first_of_its_name(package: Distribution) -> Distribution:
+    try:
+        return distribution(_said(package, "Name"))
+    except (PackageNotFoundError, ValueError):  # it has no name
+        return package
+
+
+def _said(package: Distribution | None, what: str) -> str:
+    """A word of its metadata; a broken package lacks it."""
+    known = package.metadata if package is not None else None
+    if known is None or what not in known:
+        return ""
+    return known[what]
+
+
 def _plugin(point: EntryPoint) -> Plugin:
-    known = point.dist.metadata if point.dist else None
-    package, version = (  # a broken package has neither
-        known[each] if known is not None and each in known else "" for each in ("Name", "Version")
-    )
-    return Plugin(point.name, point.value, package or point.value, version, point.group)
+    name, version = (_said(point.dist, each) for each in ("Name", "Version"))
+    return Plugin(point.name, point.value, name or point.value, version, point.group)
 
 
 def _changed(place: str) -> int:

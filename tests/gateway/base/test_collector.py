@@ -4,12 +4,12 @@ import gc
 import subprocess
 import sys
 
-from gateway.app.serve import rare_collections
+from gateway.base.collector import rare_collections
 
 # In a process that begins: among all tests, the collector looks at a million objects.
 BEGINNING = """
 import gc
-from gateway.app.serve import THRESHOLDS, rare_collections
+from gateway.base.collector import THRESHOLDS, rare_collections
 
 class Ring:
     def __init__(self, gone):
