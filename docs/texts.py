@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,7 @@ CODE = re.compile(
     r"\(\?[P:]|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|WHERE|FROM|AND|ORDER BY|PRAGMA)\b"
     r"|^\S+$|[a-z]\.[a-z_]+,"
 )
+STRINGS = (ast.Constant, ast.JoinedStr)
 LOGS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 
 
@@ -49,14 +51,17 @@ def page() -> str:
 
 def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The texts of a module, each with its line."""
-    skipped = set(_skipped(tree))
-    constants = set(_constants(tree))
     found: dict[int, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in skipped:
+    constants = set(_constants(tree))
+    todo = deque[tuple[ast.AST, bool]]([(tree, False)])
+    while todo:
+        node, constant = todo.popleft()
+        if isinstance(node, STRINGS):
             text = _text(node)
-            if _is_for_people(text, constant=id(node) in constants):
+            if _is_for_people(text, constant=constant):
                 found.setdefault(node.lineno, text)
+        else:
+            todo.extend((each, constant or id(each) in constants) for each in _parts(node))
     yield from sorted(found.items())
 
 
@@ -71,14 +76,14 @@ def _is_for_people(text: str, *, constant: bool) -> bool:
 
 
 def _constants(tree: ast.Module) -> Iterator[int]:
-    """Constants' value nodes, where labels are texts, too."""
+    """Constants' values, where labels are texts, too."""
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.isupper():
-                yield from map(id, ast.walk(value))
+                yield id(value)
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                 if name.isupper():
-                    yield from map(id, ast.walk(value))
+                    yield id(value)
             case _:
                 pass
 
@@ -100,30 +105,25 @@ def _part(node: ast.expr) -> str:
             return ""
 
 
-def _skipped(tree: ast.Module) -> Iterator[int]:
-    """Nodes without texts for people: docstrings, log lines, parts of texts."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
-                if not _is_command(node):
-                    yield from _strings(body)
-            case ast.Module(body=body) | ast.ClassDef(body=body):
-                yield from _strings(body)
-            case ast.Call(func=ast.Attribute(attr=name, value=ast.Name(id="LOG"))) if name in LOGS:
-                yield from map(id, ast.walk(node))
-            case ast.JoinedStr():
-                yield from (id(each) for each in ast.walk(node) if each is not node)
-            case ast.Subscript(slice=part) | ast.keyword(arg="name", value=part):
-                yield from map(id, ast.walk(part))
-            case ast.Call(func=ast.Name(id="cast"), args=[kind, *_]):
-                yield from map(id, ast.walk(kind))
-            case _:
-                pass
-
-
-def _strings(body: list[ast.stmt]) -> Iterator[int]:
-    """Statements that are strings: docstrings."""
-    yield from (id(each.value) for each in body if isinstance(each, ast.Expr))
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Parts of a node, without docstrings, log lines and the like."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name, value=ast.Name(id="LOG"))) if name in LOGS:
+            return
+        case ast.Subscript(slice=skipped) | ast.keyword(arg="name", value=skipped):
+            pass
+        case ast.Call(func=ast.Name(id="cast"), args=[skipped, *_]):
+            pass
+        case _:
+            skipped = None
+    has_docstrings = isinstance(node, ast.Module | ast.ClassDef) or (
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_command(node)
+    )
+    for part in ast.iter_child_nodes(node):
+        if has_docstrings and isinstance(part, ast.Expr) and isinstance(part.value, STRINGS):
+            continue
+        if part is not skipped:
+            yield part
 
 
 def _is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -7,12 +7,14 @@ tests whenever it is done with one, and sends its reports.
 from __future__ import annotations
 
 import atexit
+import gc
 import multiprocessing
 import os
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from itertools import chain, count, groupby
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -30,6 +32,8 @@ PART = 48
 """Tests of one file that a process takes at once, at most."""
 NUMBER = 4
 """Bytes of a part's number; a pipe holds 16,000 of them."""
+FIRST = {"tests/teams/models/anthropic/": "anthropic"}
+"""Modules that take two seconds, and that each process would import, by tests that need them."""
 FORK = multiprocessing.get_context("fork")
 
 Part = list[pytest.Item]
@@ -77,6 +81,7 @@ class ForkedRun:
         """Run all tests, as pytest's own loop does."""
         if session.testsfailed and not session.config.option.continue_on_collection_errors:
             raise session.Interrupted(f"{session.testsfailed} errors during collection")
+        _import_first(session.items)
         self._parts = parts(session.items)
         self._work, numbers = os.pipe()
         for number in range(len(self._parts)):
@@ -211,6 +216,28 @@ def _have_its_own(config: pytest.Config, folder: Path) -> None:
     assert isinstance(watchdog, RunWatchdog)
     watchdog.pytest_sessionstart()
     _folders(config)._basetemp = folder
+
+
+def _import_first(items: list[pytest.Item]) -> None:
+    for folder, module in FIRST.items():
+        if any(item.nodeid.startswith(folder) for item in items):
+            with suppress(ImportError):  # the tests are skipped
+                import_module(module)
+    if any(getattr(getattr(item, "obj", None), "is_hypothesis_test", False) for item in items):
+        _read_constants()
+    gc.freeze()
+
+
+def _read_constants() -> None:
+    """Let Hypothesis read the product's constants: seconds for each process."""
+    from hypothesis import given, settings, strategies  # some environments lack it
+
+    @settings(max_examples=50, database=None, derandomize=True)
+    @given(strategies.lists(strategies.integers(), min_size=5))
+    def draw(_: list[int]) -> None:
+        """One draw in twenty asks for them."""
+
+    draw()
 
 
 def _folders(config: pytest.Config) -> pytest.TempPathFactory:

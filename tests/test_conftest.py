@@ -21,7 +21,8 @@ def run(pytester: pytest.Pytester, source: str, *options: str) -> pytest.RunResu
     pytester.makeconftest(CONFTEST.read_text())
     pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function")
     pytester.makepyfile(source)
-    plugins = ("-p", "no:cacheprovider", "-p", "no:textual-snapshot")  # its report is of one run
+    unwanted = ("cacheprovider", "langsmith_plugin", "textual-snapshot")  # its report is of one run
+    plugins = [option for name in unwanted for option in ("-p", f"no:{name}")]
     return pytester.runpytest(*plugins, *options)
 
 

@@ -17,9 +17,7 @@ import asyncio
 import inspect
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 from codeop import CommandCompiler
 from collections.abc import AsyncIterator, Iterator
@@ -35,6 +33,7 @@ from opentelemetry.util._once import Once
 from docs import gallery
 from docs.gallery_scenes import SCENES
 from teams.testing import Say
+from tests.fakes import forked_command
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.openai_in_thread import openai_in_thread
 from tests.fakes.openai_script import parse_script
@@ -187,24 +186,22 @@ def test_the_index_names_every_page_and_a_page_those_of_its_folder():
     assert pages - listed == set()
 
 
-def test_the_team_of_the_readme_is_right_as_it_stands_there(tmp_path: Path):
+def test_the_team_of_the_readme_is_right_as_it_stands_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     blocks = {
         (kind, code.partition("\n")[0]): code
         for kind, _, code in FENCE.findall((DOCS.parent / "README.md").read_text())
     }
     (tmp_path / "config.toml").write_text(blocks["toml", "# config.toml"])
     (tmp_path / "shop.py").write_text(blocks["python", "# shop.py"])
-    check = subprocess.run(
-        [sys.executable, "-P", "-m", "gateway.cli", "check", "--offline", "--trust-config"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(DOCS.parent), "OPENAI_API_KEY": "sk-docs"},
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert (check.returncode, check.stderr) == (0, "")
-    assert "front, refunds" in check.stdout
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-docs")
+    out, err = tmp_path / "out", tmp_path / "err"
+    command = ("check", "--offline", "--trust-config")
+    check = forked_command.begin(*command, stdout=out, stderr=err)
+    assert (forked_command.code_of(check, 30), err.read_text()) == (0, "")
+    assert "front, refunds" in out.read_text()
 
 
 def cards(page: str) -> list[str]:

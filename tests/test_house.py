@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -42,25 +47,48 @@ def write(root: Path, files: dict[str, str]) -> None:
     git(root, "add", ".")
 
 
+def script(name: str) -> ModuleType:
+    """A script of `.ci`, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f".ci/{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small product within its bounds, made once."""
+    root = tmp_path_factory.mktemp("product")
+    git(root, "init", "--quiet", "--initial-branch=main")
+    write(root, {"teams/a.py": QUIET, "tests/homes.toml": '"teams/a.py" = ["tests/test_b.py"]'})
+    git(root, "commit", "--quiet", "-m", "Begin")
+    since = git(root, "rev-parse", "HEAD")
+    write(root, {"pyproject.toml": BOUNDS.format(since=since)})
+    git(root, "commit", "--quiet", "-m", "Bounds")
+    return root
+
+
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """A small product within its bounds."""
-    git(tmp_path, "init", "--quiet", "--initial-branch=main")
-    write(tmp_path, {"teams/a.py": QUIET, "tests/homes.toml": '"teams/a.py" = ["tests/test_b.py"]'})
-    git(tmp_path, "commit", "--quiet", "-m", "Begin")
-    since = git(tmp_path, "rev-parse", "HEAD")
-    write(tmp_path, {"pyproject.toml": BOUNDS.format(since=since)})
-    git(tmp_path, "commit", "--quiet", "-m", "Bounds")
-    return tmp_path
+def tree(committed: Path, tmp_path: Path) -> Path:
+    """A copy of the product, to be changed."""
+    return shutil.copytree(committed, tmp_path, dirs_exist_ok=True)
+
+
+HOUSE = script("house")
 
 
 def house(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", str(ROOT / ".ci/house.py"), "--root", str(root), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    """The script's output and exit code."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        code = HOUSE.main(["--root", str(root), *options])
+    return subprocess.CompletedProcess(options, code, out.getvalue(), err.getvalue())
 
 
 def test_a_product_within_its_bounds_passes_in_silence(tree: Path):
-    counted = house(tree)
+    command = [sys.executable, "-I", str(ROOT / ".ci/house.py"), "--root", str(tree)]
+    counted = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (counted.returncode, counted.stdout) == (0, "")
 
 

@@ -19,20 +19,29 @@ PARTS = [
 ]
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A repository with the scripts of `.ci` and a small Makefile."""
-    git(tmp_path, "init", "--quiet", "--initial-branch=main")
-    shutil.copytree(ROOT / ".ci", tmp_path / ".ci", ignore=shutil.ignore_patterns("*.json"))
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with `.ci` and a small Makefile, made once."""
+    root = tmp_path_factory.mktemp("checkout")
+    git(root, "init", "--quiet", "--initial-branch=main")
+    shutil.copytree(
+        ROOT / ".ci", root / ".ci", ignore=shutil.ignore_patterns("*.json", "__pycache__")
+    )
     write(
-        tmp_path,
+        root,
         {
             "Makefile": "browser:\n\t@echo fine\nclients:\n\t@echo SKIPPED: no npm.\n"
             "autogen:\n\t@false\n"
         },
     )
-    git(tmp_path, "commit", "--quiet", "-m", "Begin")
-    return tmp_path
+    git(root, "commit", "--quiet", "-m", "Begin")
+    return root
+
+
+@pytest.fixture
+def checkout(committed: Path, tmp_path: Path) -> Path:
+    """A copy of the repository, to be changed."""
+    return shutil.copytree(committed, tmp_path, dirs_exist_ok=True)
 
 
 def script(checkout: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from gateway.store.formats import newest_format
-from tests.test_house import git, write
+from tests.test_house import git, script, write
 from tests.test_project import read_lock
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,21 +58,22 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def release() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("release", ROOT / ".ci/release.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("release")
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    root = tmp_path / "project"
-    root.mkdir()
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project, made once."""
+    root = tmp_path_factory.mktemp("project")
     git(root, "init", "--quiet", "--initial-branch=main")
     commit(root, PROJECT)
     return root
+
+
+@pytest.fixture
+def project(committed: Path, tmp_path: Path) -> Path:
+    """A copy of the project, to be changed."""
+    return shutil.copytree(committed, tmp_path / "project")
 
 
 def commit(root: Path, files: dict[str, str]) -> None:

@@ -22,15 +22,20 @@ def fresh_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 _KEPT: set[str] = set()
 """Names of modules that are nobody's: there are thousands."""
+_LEFT: list[tuple[int, str]] = []
+"""Number and newest of the modules that were left: another newest one is imported since."""
 
 
 def _forget_imports() -> None:
     OTHERS.clear()
+    if [(len(sys.modules), next(reversed(sys.modules)))] == _LEFT:
+        return
     for name in sys.modules.keys() - _KEPT:
         if "pytest-of-" in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
         else:
             _KEPT.add(name)
+    _LEFT[:] = [(len(sys.modules), next(reversed(sys.modules)))]
 
 
 @pytest.fixture

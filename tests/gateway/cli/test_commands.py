@@ -740,15 +740,33 @@ def test_a_command_ends_quietly_when_its_reader_has_gone(folder, command):
 # --- sessions and status ---
 
 
-@pytest.fixture
-def thread(folder) -> str:
-    """The id of a thread with one turn."""
-    configure(folder, HELLO)
+def first_turn() -> str:
+    """Run a turn; the id of its thread."""
     parley("run", "--session", "trip", "Hi")
     return parley("sessions", "list").stdout.splitlines()[1].split()[0]
 
 
-def test_sessions_are_listed(thread):
+@pytest.fixture(scope="module")
+def one_turn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for a store with one turn, and its thread."""
+    return tmp_path_factory.mktemp("one_turn")
+
+
+@pytest.fixture
+def thread(folder, one_turn) -> str:
+    """The id of a thread with one turn, in a copy."""
+    configure(folder, HELLO)
+    if (known := one_turn / "thread").exists():
+        shutil.copytree(one_turn / "store", folder / "store")
+    else:
+        known.write_text(first_turn())
+        shutil.copytree(folder / "store", one_turn / "store")
+    return known.read_text()
+
+
+def test_sessions_are_listed(folder):
+    configure(folder, HELLO)
+    thread = first_turn()
     heading, row = parley("sessions", "list").stdout.splitlines()
     assert heading.split() == ["ID", "USED", "STATE", "TEAM", "MODEL", "WHERE", "TITLE"]
     assert row.split() == [thread, "now", "idle", "solo", "-", "terminal", "trip"]
@@ -856,7 +874,9 @@ def test_threads_that_a_change_of_their_team_affects_are_listed(thread, folder):
     assert listed() == f"thread  {thread}  solo  idle  has no team  trip"
 
 
-def test_what_a_replaced_team_remembered_is_exported(thread, folder):
+def test_what_a_replaced_team_remembered_is_exported(folder):
+    configure(folder, HELLO)
+    first_turn()
     assert parley("sessions", "export", "--old-states", "trip").stdout == ""
     configure(folder, PAIR)
     parley("run", "--session", "trip", "Hi")
