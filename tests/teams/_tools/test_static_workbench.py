@@ -19,7 +19,7 @@ from teams.tools import (
     Workbench,
 )
 from tests.teams._base.test_image import PNG
-from tests.teams.test_tools import Count, Counter, Speller, Text
+from tests.teams._tools.test_base import Count, Counter, Speller, Text
 
 
 def add(a: int, b: int) -> int:

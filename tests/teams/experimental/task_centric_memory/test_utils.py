@@ -10,22 +10,13 @@ from teams.experimental.task_centric_memory.utils import (
     Apprentice,
     ApprenticeConfig,
     ChatCompletionClientRecorder,
-    Grader,
     PageLogger,
 )
 from teams.models import UserMessage
 from teams.models.replay import ReplayChatCompletionClient
+from tests.teams.experimental.task_centric_memory.scripted_tasks import plain
 
 QUESTION = [UserMessage(content="How much is 6 times 7?", source="user")]
-
-
-def plain(folder: Path) -> MemoryControllerConfig:
-    return {
-        "generalize_task": False,
-        "generate_topics": False,
-        "validate_memos": False,
-        "MemoryBank": {"path": str(folder)},
-    }
 
 
 async def test_an_apprentice_learns_a_task(tmp_path: Path):
@@ -44,19 +35,6 @@ async def test_an_apprentice_learns_a_task(tmp_path: Path):
     await apprentice.train_on_task("How much is 6 times 7?", "42")
     assert await apprentice.assign_task("How much is 6 times 8?") == "It is 48."
     assert "Times means multiplying." in client.create_calls[-1]["messages"][-1].content
-
-
-async def test_prompts_differ_if_a_server_must_not_reuse_its_work(tmp_path: Path):
-    client = ReplayChatCompletionClient(["a", "b"])
-    config: ApprenticeConfig = {
-        "disable_prefix_caching": True,
-        "MemoryController": plain(tmp_path),
-    }
-    apprentice = Apprentice(client, config)
-    for task in ("Sing", "Sing"):
-        await apprentice.assign_task(task)
-    first, second = (call["messages"][0].content for call in client.create_calls)
-    assert first != second
 
 
 async def test_an_apprentice_can_be_a_team(tmp_path: Path):
@@ -78,20 +56,6 @@ async def test_an_apprentice_can_be_a_team(tmp_path: Path):
 def test_an_apprentice_of_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match="AssistantAgent, MagenticOneGroupChat, not 'Human'"):
         Apprentice(ReplayChatCompletionClient([]), {"name_of_agent_or_team": "Human"})
-
-
-async def test_a_grader_counts_the_right_answers(tmp_path: Path):
-    apprentice = Apprentice(
-        ReplayChatCompletionClient(["42", "41", "forty-two"]), {"MemoryController": plain(tmp_path)}
-    )
-    judge = ReplayChatCompletionClient(["42\nCORRECT", "41\n**wrong**", "forty-two\n**Correct**"])
-    grader = Grader(ReplayChatCompletionClient([]))
-    assert await grader.test_apprentice(apprentice, "6 * 7", "42", 3, False, judge) == (2, 3)
-
-
-async def test_a_grader_gives_the_answer_it_has_found():
-    grader = Grader(ReplayChatCompletionClient(["It is 41\nWRONG"]))
-    assert await grader.is_response_correct("6 * 7", "Well, 41.", "42") == (False, "It is 41")
 
 
 @pytest.mark.parametrize("streams", [True, False])
@@ -121,21 +85,6 @@ async def test_a_play_back_takes_the_same_requests_all_of_them(tmp_path: Path):
         player.finalize()
     assert (await player.create(QUESTION)).cached
     player.finalize()
-
-
-async def test_a_page_shows_what_the_model_was_asked(tmp_path: Path):
-    logger = PageLogger({"level": "INFO", "path": str(tmp_path)})
-    logger.enter_function()
-    await Grader(ReplayChatCompletionClient(["<b>\nWRONG"]), logger).is_response_correct(
-        "a", "b", "c"
-    )
-    logger.debug("too small")
-    logger.leave_function()
-    page = (tmp_path / "0 Call Tree.html").read_text()
-    assert "Begin of test_a_page_shows_what_the_model_was_asked" in page
-    assert "&lt;b&gt;\nWRONG" in page
-    assert "End of test_a_page_shows_what_the_model_was_asked" in page
-    assert "too small" not in page
 
 
 @pytest.mark.parametrize("config", [None, {"level": "NONE"}])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
-from teams.tools.mcp import StdioServerParams
+from teams.tools.mcp import McpWorkbench, StdioServerParams
+from tests.teams.tools.mcp.used_servers import started_with
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -37,3 +38,14 @@ def quick(notes: Path) -> Callable[..., StdioServerParams]:
 @pytest.fixture
 def asking(quick: Callable[..., StdioServerParams]) -> StdioServerParams:
     return quick("--more")
+
+
+@pytest.fixture
+def params(notes: Path) -> StdioServerParams:
+    return started_with("tests.fakes.quick_mcp_server", notes)
+
+
+@pytest.fixture
+async def workbench(params: StdioServerParams) -> AsyncIterator[McpWorkbench]:
+    async with McpWorkbench(params) as started:
+        yield started

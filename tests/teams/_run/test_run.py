@@ -1,6 +1,5 @@
 """Every tool call passes the interceptor of the run's caller."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,8 +8,18 @@ import pytest
 from pydantic import BaseModel
 
 from teams import RoundRobinGroupChat, Swarm
+from teams._base.tool_call import AGENT_PATH
+from teams._run.run import (
+    current_hooks,
+    largest_result,
+    run_call,
+    run_in_path,
+    stream_answer_in_path,
+    stream_in_path,
+)
+from teams._tools.result_size import LARGEST_RESULT
 from teams.agents import AssistantAgent
-from teams.base import InputRequired, TeamError, ToolCall, current_tool_call, run_hooks
+from teams.base import TeamError, ToolCall, current_tool_call, run_hooks
 from teams.conditions import HandoffTermination
 from teams.core import CancellationToken
 from teams.messages import TextMessage, ToolCallRequestEvent
@@ -189,62 +198,6 @@ async def test_no_way_of_attaching_a_tool_goes_around_it(options: Any):
     assert outcome.to_text().count("denied") == len(names)
 
 
-async def test_all_approvals_of_a_batch_are_asked_before_any_call_starts():
-    log: list[str] = []
-    asked, released = asyncio.Event(), asyncio.Event()
-
-    async def approve(call: ToolCall, proceed: Any) -> ToolResult:
-        log.append(f"ask {call.name}")
-        if call.name == "last":
-            asked.set()
-            await released.wait()
-            log.append("approve last")
-        return await proceed(call)
-
-    def tool(name: str) -> FunctionTool:
-        async def run() -> str:
-            log.append(f"run {name}")
-            return name
-
-        return FunctionTool(run, "", name=name)
-
-    model = ScriptedModel(calls(("first", {}), ("second", {}), ("last", {})))
-    agent = AssistantAgent("a", model, tools=[tool(name) for name in ("first", "second", "last")])
-
-    async def release() -> None:
-        await asked.wait()
-        for _ in range(5):
-            await asyncio.sleep(0)
-        log.append("released")
-        released.set()
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(release())
-        with run_hooks(intercept=approve):
-            await agent.run(task="hi")
-    assert log[:5] == ["ask first", "ask second", "ask last", "released", "approve last"]
-    assert sorted(log[5:]) == ["run first", "run last", "run second"]
-
-
-@pytest.mark.parametrize("other", ["denies", "waits", "answers"])
-async def test_a_call_that_is_not_made_does_not_hold_its_siblings(other: str):
-    async def intercept(call: ToolCall, proceed: Any) -> ToolResult:
-        if call.name == "two":
-            await asyncio.sleep(0)
-            if other == "waits":
-                raise InputRequired("?")
-            return result(call, "recorded", failed=other == "denies")
-        return await proceed(call)
-
-    model = ScriptedModel(calls(("one", {}), ("two", {})))
-    agent = AssistantAgent("a", model, tools=[one, two])
-    with run_hooks(intercept=intercept):
-        done = await agent.run(task="hi")
-    assert bool(done.pending) == (other == "waits")
-    if other != "waits":
-        assert texts(done)[-1] == "1\nrecorded"
-
-
 async def test_the_interceptor_may_change_the_call_and_its_result():
     async def intercept(call: ToolCall, proceed: Any) -> ToolResult:
         done = await proceed(replace(call, arguments='{"a": 7}'))
@@ -316,3 +269,39 @@ async def test_malformed_arguments_pass_the_interceptor_as_the_model_wrote_them(
         await agent.run(task="hi")
     assert [call.arguments for call in journal.calls] == ["{no", "[]"]
     assert [call.parsed_arguments() for call in journal.calls] == [None, None]
+
+
+async def here() -> str:
+    return "/".join(AGENT_PATH.get())
+
+
+async def here_twice() -> AsyncGenerator[str, None]:
+    yield await here()
+    yield await here()
+
+
+async def test_who_asks_is_on_the_path():
+    assert await run_in_path("al", run_in_path("bo", here())) == "al/bo"
+    seen = [(each, await here()) async for each in stream_in_path("al", here_twice())]
+    assert seen == [("al", "")] * 2
+
+
+async def test_a_streamed_answer_has_a_path_if_somebody_listens(caplog: pytest.LogCaptureFixture):
+    stream = here_twice()
+    assert stream_answer_in_path("al", stream) is stream
+    await stream.aclose()
+    with caplog.at_level("INFO", "teams.events"):
+        assert [each async for each in stream_answer_in_path("al", here_twice())] == ["al"] * 2
+
+
+async def test_a_result_fits_a_model_of_the_run():
+    call = ToolCall(key="k", id="1", name="one", arguments="{}", agent=("a",))
+
+    async def long(call: ToolCall) -> ToolResult:
+        return result(call, "x" * 2_000)
+
+    assert (largest_result(), current_hooks().largest_result) == (LARGEST_RESULT, None)
+    assert (await run_call(call, long)).to_text() == "x" * 2_000
+    with run_hooks(largest_result=1_000):
+        assert largest_result() == 1_000
+        assert len((await run_call(call, long)).to_text()) < 2_000

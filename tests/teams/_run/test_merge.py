@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from teams import RoundRobinGroupChat
+from teams._run.merge import Emit, merge, while_left
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.base import Response, TeamError
 from teams.core import CancellationToken
@@ -16,14 +17,7 @@ from teams.messages import BaseChatMessage, TextMessage
 from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.fakes.streams import texts
-from tests.fakes.traps import (
-    CANCELS,
-    Talk,
-    Trap,
-    cancel_by_task,
-    cancel_by_token,
-    worker,
-)
+from tests.fakes.traps import CANCELS, Talk, Trap, cancel_by_task, cancel_by_token, worker
 
 
 class LogLine(logging.Handler):
@@ -314,3 +308,21 @@ async def test_a_run_that_is_left_drops_what_a_stubborn_call_says_later():
     for _ in range(5):
         await asyncio.sleep(0)
     assert await team.save_state() == state
+
+
+async def test_nothing_begins_while_a_run_is_left():
+    begun = asyncio.Event()
+
+    async def job(emit: Emit[str]) -> None:
+        try:
+            await emit("hi")
+        except asyncio.CancelledError:
+            await while_left()
+            begun.set()
+            raise
+
+    stream = merge([job], grace=0.01)
+    assert await anext(stream) == "hi"
+    await stream.aclose()
+    assert not begun.is_set()
+    await begun.wait()

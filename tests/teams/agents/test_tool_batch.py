@@ -27,7 +27,7 @@ from teams import (
 from teams._run.run import NextCall
 from teams.agents import AssistantAgent, CodeExecutorAgent, MessageFilterAgent, SocietyOfMindAgent
 from teams.agents import MessageFilterConfig as Filter
-from teams.base import TaskResult, ToolCall, run_hooks
+from teams.base import InputRequired, TaskResult, ToolCall, run_hooks
 from teams.code_executor import CodeBlock, CodeResult
 from teams.conditions import TextMentionTermination
 from teams.core import CancellationToken
@@ -44,7 +44,8 @@ from teams.tools import (
 )
 from tests.fakes.interrupted_runs import Models
 from tests.fakes.scripted_executor import ScriptedExecutor
-from tests.fakes.scripted_model import Answer, calls
+from tests.fakes.scripted_model import Answer, ScriptedModel, calls
+from tests.fakes.streams import texts
 from tests.teams._group_chats.test_magentic_one import Orchestrator, ledger
 from tests.teams.test_safe_points_inside import Answering, chooser
 
@@ -405,3 +406,73 @@ async def test_an_interceptor_may_know_the_result_of_a_begun_call():
     with run_hooks(intercept=intercept):
         assert await results(team) == ["paid", "paid"]
     assert world.begun == {"1": 1, "2": 1}
+
+
+def result(call: ToolCall, text: str, *, failed: bool = False) -> ToolResult:
+    return ToolResult(name=call.name, result=[TextResultContent(content=text)], is_error=failed)
+
+
+async def one() -> str:
+    """One."""
+    return "1"
+
+
+def two(a: int = 2) -> str:
+    """Two."""
+    return str(a)
+
+
+async def test_all_approvals_of_a_batch_are_asked_before_any_call_starts():
+    log: list[str] = []
+    asked, released = asyncio.Event(), asyncio.Event()
+
+    async def approve(call: ToolCall, proceed: Any) -> ToolResult:
+        log.append(f"ask {call.name}")
+        if call.name == "last":
+            asked.set()
+            await released.wait()
+            log.append("approve last")
+        return await proceed(call)
+
+    def tool(name: str) -> FunctionTool:
+        async def run() -> str:
+            log.append(f"run {name}")
+            return name
+
+        return FunctionTool(run, "", name=name)
+
+    model = ScriptedModel(calls(("first", {}), ("second", {}), ("last", {})))
+    agent = AssistantAgent("a", model, tools=[tool(name) for name in ("first", "second", "last")])
+
+    async def release() -> None:
+        await asked.wait()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        log.append("released")
+        released.set()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(release())
+        with run_hooks(intercept=approve):
+            await agent.run(task="hi")
+    assert log[:5] == ["ask first", "ask second", "ask last", "released", "approve last"]
+    assert sorted(log[5:]) == ["run first", "run last", "run second"]
+
+
+@pytest.mark.parametrize("other", ["denies", "waits", "answers"])
+async def test_a_call_that_is_not_made_does_not_hold_its_siblings(other: str):
+    async def intercept(call: ToolCall, proceed: Any) -> ToolResult:
+        if call.name == "two":
+            await asyncio.sleep(0)
+            if other == "waits":
+                raise InputRequired("?")
+            return result(call, "recorded", failed=other == "denies")
+        return await proceed(call)
+
+    model = ScriptedModel(calls(("one", {}), ("two", {})))
+    agent = AssistantAgent("a", model, tools=[one, two])
+    with run_hooks(intercept=intercept):
+        done = await agent.run(task="hi")
+    assert bool(done.pending) == (other == "waits")
+    if other != "waits":
+        assert texts(done)[-1] == "1\nrecorded"
