@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from adapters.slack.simulator.settings import AppSettings
 from adapters.slack.testing import SlackSimulator
-from tests.adapters.slack.serving import served
+from tests.adapters.slack.hosting import hosted
 
 
-async def told(tmp_path: Path, text: str, app: AppSettings | None = None) -> str:
-    async with SlackSimulator(app, rates=False) as slack, served(slack, tmp_path) as run:
+async def told(text: str, app: AppSettings | None = None) -> str:
+    async with SlackSimulator(app, rates=False) as slack, hosted(slack) as run:
         slack.user_group("crew", slack.person("bob"))
         slack.add_channel("layoffs", "group", members=[slack.person("bob")])
         await slack.person("ann").asks("general", text)
-        await run.until(lambda: run.asked)
-        return str(run.heard()[-1].content)
+        [taken] = await run.taken(1)
+        return taken.given
 
 
 @pytest.mark.parametrize(
@@ -30,12 +28,12 @@ async def told(tmp_path: Path, text: str, app: AppSettings | None = None) -> str
         ("<#C0LAYOFFS> <#C0LAYOFFS|>", "#C0LAYOFFS #C0LAYOFFS"),
     ],
 )
-async def test_names_stand_for_ids(tmp_path: Path, text: str, shown: str) -> None:
-    assert await told(tmp_path, text) == shown
+async def test_names_stand_for_ids(text: str, shown: str) -> None:
+    assert await told(text) == shown
 
 
-async def test_a_name_that_the_app_may_not_know_stays_an_id(tmp_path: Path) -> None:
+async def test_a_name_that_the_app_may_not_know_stays_an_id() -> None:
     scopes = AppSettings().scopes - {"usergroups:read", "channels:read"}
     app = AppSettings(scopes=scopes)
     text = "<#C0GENERAL> <!subteam^S0CREW>"
-    assert await told(tmp_path, text, app) == "#C0GENERAL @S0CREW"
+    assert await told(text, app) == "#C0GENERAL @S0CREW"
