@@ -13,6 +13,7 @@ import pytest
 from adapters.discord.inbound import message_handler
 from adapters.discord.testing import Channel, DiscordSimulator, Message, Person
 from gateway.config.routes import Route
+from tests.adapters.discord.hosting import hosted
 from tests.adapters.discord.serving import (
     EVERYWHERE,
     bot_texts,
@@ -69,8 +70,6 @@ SHOWN = (
     "used: 99 %",
     "rule 4",
 )
-HEARD = "The team can't read this part of it: an image."
-UNREAD = "(Not shown to you, because it can't be read here: an image.)"
 
 
 async def alert(robot: Person, channel: Channel, text: str = "look, a <new> alert") -> Message:
@@ -179,28 +178,23 @@ def said_by_bot(discord: DiscordSimulator) -> list[str]:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-async def test_the_team_gets_all_of_what_is_pointed_at(
-    discord: DiscordSimulator, tmp_path: Path, way: Way
-) -> None:
+async def test_the_team_gets_all_of_what_is_pointed_at(discord: DiscordSimulator, way: Way) -> None:
     alice, robot = discord.person("alice"), discord.person("robot", bot=True)
-    model = ScriptedModel("I see.")
-    async with serving(
-        discord, tmp_path, partial(solo, model), routes=[everywhere(robot)]
-    ) as gateway:
+    async with hosted(discord, routes=[everywhere(robot)]) as run:
         await way(discord, alice, robot)
-        await discord.until(lambda: "I see." in "".join(said_by_bot(discord)))
-        await wait_delivered(gateway)
-    told = "".join(model.texts())
+        [taken] = await run.complete(1)
+    assert taken.receipt.outcome == "turn"
+    told = taken.given
     assert [part for part in SHOWN if part not in told] == []
+    unread = [each.name for each in taken.message.missing if each.part]
     if way is in_history:  # nobody has pointed at it: it is only named
         assert "(file: notes.txt)" in told
         assert "(not readable: an image)" in told
         assert "buy milk" not in told
-        assert HEARD not in "".join(said_by_bot(discord))
+        assert unread == []
     else:
         assert "buy milk" in told
-        assert UNREAD in told
-        assert "".join(said_by_bot(discord)).count(HEARD) == 1
+        assert unread == ["an image"]
 
 
 async def test_an_alert_that_is_resolved_is_the_same_message(
@@ -257,26 +251,24 @@ async def test_a_missed_message_is_read_as_one_that_is_heard(
 
 
 async def test_of_a_long_history_the_newest_is_told(
-    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    discord: DiscordSimulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(message_handler, "HISTORY_CHARACTERS", 8_000)
-    alice, model = discord.person("alice"), ScriptedModel("I see.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    alice = discord.person("alice")
+    async with hosted(discord) as run:
         root = await alice.says(discord.channel("general"), "the beginning")
         thread = await alice.starts_thread(root, "talk")
         for n in range(9):
             await alice.says(thread, f"remark {n} {'x' * 1_500}")
         await alice.mentions(thread, "what now?")
-        await discord.until(lambda: bot_texts(discord, thread))
-        await wait_delivered(gateway)
-    told = "".join(model.texts())
-    assert [n for n in range(9) if f"remark {n} " in told] == [4, 5, 6, 7, 8]
-    assert "the beginning" in told
+        [taken] = await run.taken(1)
+    assert [n for n in range(9) if f"remark {n} " in taken.given] == [4, 5, 6, 7, 8]
+    assert "the beginning" in taken.given
 
 
 @pytest.mark.parametrize("who", ["everybody", "others", "not alice", "gone"])
 async def test_a_link_shows_no_more_than_its_author_sees(
-    discord: DiscordSimulator, tmp_path: Path, who: str
+    discord: DiscordSimulator, who: str
 ) -> None:
     board, alice = discord.channel("board"), discord.person("alice")
     bob, role = discord.person("bob"), discord.role("guests")
@@ -292,11 +284,8 @@ async def test_a_link_shows_no_more_than_its_author_sees(
             discord.deny(board, role, "read_message_history")
         case _:
             pass
-    model = ScriptedModel("I see.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    async with hosted(discord) as run:
         await alice.mentions(discord.channel("general"), f"what of {link_to(discord, said)}?")
-        await discord.until(lambda: "I see." in "".join(said_by_bot(discord)))
-        await wait_delivered(gateway)
-    told = "".join(model.texts())
-    assert ("We sell" in told) == (who == "everybody")
-    assert ("the message behind a link" in told) == (who != "everybody")
+        [taken] = await run.taken(1)
+    assert ("We sell" in taken.given) == (who == "everybody")
+    assert ("the message behind a link" in taken.given) == (who != "everybody")

@@ -15,6 +15,7 @@ from gateway.inbound.commands import command_infos
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
+from tests.adapters.discord.hosting import hosted
 from tests.adapters.discord.serving import (
     RUNG_BELLS,
     bell_teams,
@@ -178,37 +179,23 @@ async def test_status_and_stop_are_answered_to_their_person_alone(
     assert used.response not in bob.sees(thread_of(asked))
 
 
-async def test_the_menu_of_a_message_asks_the_team_about_it(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
-    general, alice, bob = (
-        discord.channel("general"),
-        discord.person("alice"),
-        discord.person("bob"),
-    )
-    client = ScriptedModel("It is nonsense.")
-    async with serving(discord, tmp_path, partial(solo, client)) as gateway:
+async def test_the_menu_of_a_message_asks_the_team_about_it(discord: DiscordSimulator) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    async with hosted(discord) as run:
         await wait_commands(discord)
         claim = await bob.says(general, "two and two is five")
         used = await alice.menu(claim, "Ask the team")
-        await discord.until(lambda: used.response and used.response.thread)
-        await discord.until(lambda: bot_texts(discord, thread_of(response_of(used))))
-        await wait_delivered(gateway)
-    told = "".join(client.texts())
-    assert "two and two is five" in told
-    assert "What do you think of this message?" in told
+        await run.until(lambda: used.response and run.host.turns)
+    [taken] = run.host.turns
+    assert "two and two is five" in taken.given
+    assert "What do you think of this message?" in taken.given
 
 
 async def test_the_message_that_the_menu_is_about_is_read_as_any_other(
-    discord: DiscordSimulator, tmp_path: Path
+    discord: DiscordSimulator,
 ) -> None:
-    general, alice, bob = (
-        discord.channel("general"),
-        discord.person("alice"),
-        discord.person("bob"),
-    )
-    client = ScriptedModel("It is nonsense.")
-    async with serving(discord, tmp_path, partial(solo, client)) as gateway:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    async with hosted(discord) as run:
         await wait_commands(discord)
         first = await bob.says(general, "two and two is five")
         claim = await bob.says(
@@ -218,42 +205,37 @@ async def test_the_message_that_the_menu_is_about_is_read_as_any_other(
             files=[("proof.txt", b"five is two and two", "text/plain")],
         )
         used = await alice.menu(claim, "Ask the team")
-        await discord.until(lambda: used.response and used.response.thread)
-        thread = thread_of(response_of(used))
-        await discord.until(lambda: bot_texts(discord, thread))
-        await wait_delivered(gateway)
-    told = "".join(client.texts())
-    assert "@Alice says so in #general" in told
-    assert "two and two is five" in told
-    assert "five is two and two" in told
-    assert thread.name == "@Alice says so in #general"
+        await run.until(lambda: used.response)
+        [taken] = await run.complete(1)
+    assert taken.receipt.outcome == "turn"
+    assert "@Alice says so in #general" in taken.given
+    assert "two and two is five" in taken.given
+    assert "five is two and two" in taken.given
+    assert taken.message.title == "@Alice says so in #general"
 
 
 async def test_a_forward_and_an_embed_that_the_menu_is_about_reach_the_team(
-    discord: DiscordSimulator, tmp_path: Path
+    discord: DiscordSimulator,
 ) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
     other, robot = discord.channel("other"), discord.person("robot", bot=True)
-    client = ScriptedModel("I see.", "I see, too.")
-    async with serving(discord, tmp_path, partial(solo, client)) as gateway:
+    async with hosted(discord) as run:
         await wait_commands(discord)
         forwarded = await alice.forwards(await alice.says(other, "the moon is cheese"), general)
         used = await alice.menu(forwarded, "Ask the team")
-        await discord.until(lambda: used.response and used.response.thread)
-        first = thread_of(response_of(used))
-        await discord.until(lambda: bot_texts(discord, first))
-        assert "the moon is cheese" in "".join(client.texts())
+        await run.until(lambda: used.response)
+        await run.taken(1)
         alarm = await robot.says(general, "x")
         alarm.content, alarm.embeds = "", [{"title": "Disk full", "description": "on host seven"}]
         used = await alice.menu(alarm, "Ask the team")
-        await discord.until(lambda: used.response and used.response.thread)
-        second = thread_of(response_of(used))
-        await discord.until(lambda: bot_texts(discord, second))
-        await wait_delivered(gateway)
-    told = "".join(client.texts())
-    assert "Disk full" in told
-    assert "on host seven" in told
-    assert (first.name, second.name) == ("the moon is cheese", "Disk full on host seven")
+        await run.until(lambda: used.response)
+        first, second = await run.taken(2)
+    assert run.host.turns == [first, second]
+    assert "the moon is cheese" in first.given
+    assert "Disk full" in second.given
+    assert "on host seven" in second.given
+    titles = [each.message.title for each in run.host.turns]
+    assert titles == ["the moon is cheese", "Disk full\non host seven"]
 
 
 @pytest.mark.parametrize(
@@ -411,19 +393,16 @@ async def test_a_click_that_discord_gave_up_waiting_for_counts_nevertheless(
         await wait_delivered(gateway)
 
 
-async def test_who_may_not_write_may_not_use_commands_either(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
+async def test_who_may_not_write_may_not_use_commands_either(discord: DiscordSimulator) -> None:
     general, mallory = discord.channel("general"), discord.person("mallory")
     nobody = Route(adapter="discord", channels=["*"], users=["1"])
-    client = ScriptedModel("Here.")
-    async with serving(discord, tmp_path, partial(solo, client), routes=[nobody]):
+    async with hosted(discord, routes=[nobody]) as run:
         await wait_commands(discord)
         used = await mallory.slash(general, "ask", text="let me in")
-        await discord.until(lambda: used.response and used.response.content)
+        await run.until(lambda: used.response and used.response.content)
     assert response_of(used).content == "You may not write to this team."
     assert response_of(used).visible_to is mallory.user
-    assert client.requests == []
+    assert run.host.turns == []
 
 
 async def test_a_notices_button_is_its_command(discord: DiscordSimulator, tmp_path: Path) -> None:

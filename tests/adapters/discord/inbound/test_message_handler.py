@@ -11,8 +11,9 @@ from adapters.discord.inbound import message_handler
 from adapters.discord.testing import Delay, DiscordSimulator, ServerError
 from gateway.config.routes import Mention, Route
 from gateway.config.settings import Attachments
-from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.conversation import ConversationKey, MissingFile, Place, place_mark
 from gateway.gateway import Limits
+from tests.adapters.discord.hosting import hosted
 from tests.adapters.discord.serving import (
     EVERYWHERE,
     bell_teams,
@@ -56,16 +57,14 @@ async def test_text_files_and_pictures_reach_the_team(
     assert "iVBOR" in sent
 
 
-async def test_a_thread_knows_its_channel_by_name(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
+async def test_a_thread_knows_its_channel_by_name(discord: DiscordSimulator) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
-    async with serving(discord, tmp_path, partial(solo, ScriptedModel("Hi."))) as gateway:
-        asked = await alice.mentions(general, "hello")
-        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
-        await wait_delivered(gateway)
-        [thread] = await gateway.client.threads(platform="discord")
-    assert (thread.place, thread.members, thread.direct) == ("#general", None, False)
+    async with hosted(discord) as run:
+        await alice.mentions(general, "hello")
+        [taken] = await run.taken(1)
+        mark = "discord", place_mark(taken.message.key)
+        await run.until(lambda: mark in run.host.marks.kept)
+    assert Place.load(run.host.marks.kept[mark]) == Place(name="#general")
 
 
 async def test_a_file_that_is_not_taken_is_told_of(
@@ -117,69 +116,53 @@ async def test_a_document_reaches_the_team_as_text(
     assert "| Bread | 3 |" in "".join(model.texts())
 
 
-async def test_a_message_is_stored_before_its_files_are_read(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
+async def test_a_message_is_stored_before_its_files_are_read(discord: DiscordSimulator) -> None:
     alice, go_on = discord.person("alice"), asyncio.Event()
-    model = ScriptedModel("I see.", "Yes.")
     slow = discord.faults.plan(Delay(until=go_on), path="/attachments/")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    async with hosted(discord) as run:
         await alice.says(alice.direct, "look", files=[("a.txt", b"buy milk", "text/plain")])
         await alice.says(alice.direct, "and hurry")
-        await discord.until(lambda: slow.times == 0)
-        await wait_accepted(gateway, 2)
+        await run.until(lambda: slow.times == 0)
+        first, _ = await run.taken(2)
+        assert not first.brought
         go_on.set()
-        await discord.until(lambda: bot_texts(discord, alice.direct))
-        await wait_delivered(gateway)
-    assert "buy milk" in str(model.messages(0))
+        await run.complete(2)
+    assert "buy milk" in first.given
 
 
 async def test_who_is_answered_is_told_which_file_could_not_be_read(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
-    alice, model = discord.person("alice"), ScriptedModel("I see.")
-    discord.faults.plan(ServerError(503), path="/attachments/", times=-1)
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
-        await alice.says(alice.direct, "look", files=[("a.txt", b"buy milk", "text/plain")])
-        await discord.until(lambda: len(bot_texts(discord, alice.direct)) >= 2)
-        await wait_delivered(gateway)
-    told = "The file 'a.txt' did not reach the team: Discord did not deliver it."
-    assert any(told in text for text in bot_texts(discord, alice.direct))
-    assert "The file 'a.txt' is not shown to you" in "".join(model.texts())
-
-
-async def test_an_address_that_has_expired_is_asked_for_anew(
-    discord: DiscordSimulator, tmp_path: Path
+    discord: DiscordSimulator,
 ) -> None:
     alice = discord.person("alice")
-    model = ScriptedModel("I see.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    discord.faults.plan(ServerError(503), path="/attachments/", times=-1)
+    async with hosted(discord) as run:
+        await alice.says(alice.direct, "look", files=[("a.txt", b"buy milk", "text/plain")])
+        [taken] = await run.complete(1)
+    assert taken.missing == [MissingFile(name="a.txt", why="Discord did not deliver it")]
+    assert taken.files == []
+
+
+async def test_an_address_that_has_expired_is_asked_for_anew(discord: DiscordSimulator) -> None:
+    alice = discord.person("alice")
+    async with hosted(discord) as run:
         await alice.says(alice.direct, "look", files=[("a.txt", b"buy milk", "text/plain")])
         discord.advance(25 * 3600)
-        await discord.until(lambda: bot_texts(discord, alice.direct))
-        await wait_delivered(gateway)
-    assert "buy milk" in str(model.messages())
+        [taken] = await run.complete(1)
+    assert [file.data for file in taken.files] == [b"buy milk"]
 
 
-async def test_a_forward_and_a_reply_are_somebody_elses_words(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
-    general, alice, bob = (
-        discord.channel("general"),
-        discord.person("alice"),
-        discord.person("bob"),
-    )
-    model = ScriptedModel("One.", "Two.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+async def test_a_forward_and_a_reply_are_somebody_elses_words(discord: DiscordSimulator) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    async with hosted(discord) as run:
         claim = await bob.says(general, "the moon is cheese")
-        asked = await alice.mentions(general, "is that so?", reply_to=claim)
-        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await alice.mentions(general, "is that so?", reply_to=claim)
+        await run.taken(1)
         await alice.forwards(claim, alice.direct)
-        await discord.until(lambda: bot_texts(discord, alice.direct))
-        await wait_delivered(gateway)
-    assert "the moon is cheese" in "".join(model.texts(0))
-    assert "the moon is cheese" in "".join(model.texts(1))
-    assert kinds_of_quotes(tmp_path) == ["quote", "forward"]
+        taken = await run.taken(2)
+    quotes = [quote for each in taken for quote in each.message.quotes]
+    assert [quote.kind for quote in quotes] == ["quote", "forward"]
+    assert all("the moon is cheese" in quote.text for quote in quotes)
+    assert [each.message.text for each in taken] == ["is that so?", ""]
 
 
 def kinds_of_quotes(folder: Path) -> list[str]:
@@ -188,31 +171,23 @@ def kinds_of_quotes(folder: Path) -> list[str]:
     return [quote["kind"] for (quotes,) in rows for quote in json.loads(quotes)]
 
 
-async def test_nobody_vouches_for_the_words_of_a_guest(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
+async def test_nobody_vouches_for_the_words_of_a_guest(discord: DiscordSimulator) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
-    gus, model = discord.person("gus", guest=True), ScriptedModel("Hm.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    gus = discord.person("gus", guest=True)
+    async with hosted(discord) as run:
         claim = await gus.says(general, "delete everything")
-        asked = await alice.mentions(general, "is that right?", reply_to=claim)
-        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
-        await wait_delivered(gateway)
-    assert '"Gus", not verified' in "".join(model.texts()).replace('"gus"', '"Gus"')
+        await alice.mentions(general, "is that right?", reply_to=claim)
+        [taken] = await run.taken(1)
+    [quote] = taken.message.quotes
+    assert (quote.author.lower(), quote.verified) == ("gus", False)
 
 
-async def test_mentions_are_read_as_names(discord: DiscordSimulator, tmp_path: Path) -> None:
-    general, alice, bob = (
-        discord.channel("general"),
-        discord.person("alice"),
-        discord.person("bob"),
-    )
-    model = ScriptedModel("Fine.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
-        asked = await alice.mentions(general, f"tell {bob.mention} in <#{general.id}>")
-        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
-        await wait_delivered(gateway)
-    assert "tell @Bob in #general" in "".join(model.texts()).replace("@bob", "@Bob")
+async def test_mentions_are_read_as_names(discord: DiscordSimulator) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    async with hosted(discord) as run:
+        await alice.mentions(general, f"tell {bob.mention} in <#{general.id}>")
+        [taken] = await run.taken(1)
+    assert taken.given.replace("@bob", "@Bob") == "tell @Bob in #general"
 
 
 async def test_an_edit_and_a_deletion_reach_what_still_waits(
@@ -304,19 +279,18 @@ async def test_a_deletion_in_a_chain_of_replies_reaches_what_still_waits(
     assert "third" not in "".join(model.texts())
 
 
-async def test_another_bot_is_heard_only_where_a_route_names_it(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
+async def test_another_bot_is_heard_only_where_a_route_names_it(discord: DiscordSimulator) -> None:
     general = discord.channel("general")
     friend, stranger = discord.person("friend", bot=True), discord.person("stranger", bot=True)
     route = Route(adapter="discord", channels=["*"], users=["members"], bots=[str(friend.id)])
-    model = ScriptedModel("Hello, bot.")
-    async with serving(discord, tmp_path, partial(solo, model), routes=[route]) as gateway:
+    async with hosted(discord, routes=[route]) as run:
         await stranger.mentions(general, "hi")
-        asked = await friend.mentions(general, "hi")
-        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
-        await wait_delivered(gateway)
-    assert len(model.requests) == 1
+        await friend.mentions(general, "hi")
+        await run.until(lambda: run.host.turns)
+    assert [each.message.author.id for each in run.host.turns] == [f"discord:{friend.id}"]
+
+
+# What the pairs leave out runs with the chaos tests.
 
 
 async def test_a_thread_that_waits_for_an_answer_stays_open(
@@ -359,21 +333,18 @@ WHO = {"let in": ("operator", "allowed"), "kept out": ("unlisted", "bot")}
     what=["mention", "message", "slash", "menu", "edit", "stop", "file"], of=WHO, number=[0, 1]
 )
 async def test_only_whom_a_route_lets_in_reaches_a_model(
-    what: str, of: tuple[str, str], number: int, discord: DiscordSimulator, tmp_path: Path
+    what: str, of: tuple[str, str], number: int, discord: DiscordSimulator
 ) -> None:
     who = of[number]
     everybody, general = people(discord), discord.channel("general")
     person, alice = everybody[who], everybody["allowed"]
     route = Route(adapter="discord", channels=["*"], users=[str(alice.id)])
     operators = [f"discord:{everybody['operator'].id}"]
-    model = ScriptedModel(*["Fine."] * 9)
-    team = partial(solo, model)
-    async with serving(discord, tmp_path, team, routes=[route], operators=operators) as gateway:
+    async with hosted(discord, routes=[route], operators=operators) as run:
         await wait_commands(discord)
         asked = await alice.mentions(general, "begin")
-        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
-        await wait_delivered(gateway)
-        thread = asked.thread
+        await run.taken(1)
+        thread = await alice.starts_thread(asked, "begin")
         match what:
             case "mention":
                 await person.mentions(general, "hello")
@@ -392,45 +363,35 @@ async def test_only_whom_a_route_lets_in_reaches_a_model(
                 await person.says(thread, "see", files=[("a.txt", b"hello", "text/plain")])
         silent = what == "stop" or who in ("unlisted", "bot")
         if not silent:
-            await model.asked(2)
+            await run.until(lambda: len(run.host.turns) == 2)
         last = await alice.says(thread, "/status")
-        await discord.until(
-            lambda: any(each.referenced is last for each in discord.messages(thread))
-        )
-        await wait_delivered(gateway)
-    assert len(model.requests) == (1 if silent else 2)
+        await run.until(lambda: any(each.referenced is last for each in discord.messages(thread)))
+    assert len(run.host.turns) == (1 if silent else 2)
     if who == "unlisted":
         assert discord.calls("GET", "/attachments/") == []
 
 
-async def test_an_outsider_in_a_direct_message_is_no_member(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
+async def test_an_outsider_in_a_direct_message_is_no_member(discord: DiscordSimulator) -> None:
     otto, alice = people(discord)["outsider"], discord.person("alice")
-    model = ScriptedModel("Fine.")
-    async with serving(discord, tmp_path, partial(solo, model), routes=[EVERYWHERE]) as gateway:
+    async with hosted(discord) as run:
         await otto.says(otto.direct, "let me in")
-        await discord.until(lambda: bot_texts(discord, otto.direct))
+        await run.until(lambda: bot_texts(discord, otto.direct))
         await alice.says(alice.direct, "hello")
-        await discord.until(lambda: bot_texts(discord, alice.direct))
-        await wait_delivered(gateway)
+        await run.until(lambda: run.host.turns)
     assert bot_texts(discord, otto.direct) == ["You may not write to this team."]
-    assert len(model.requests) == 1
+    assert [each.message.text for each in run.host.turns] == ["hello"]
 
 
-async def test_a_role_of_a_server_counts_in_direct_messages_too(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
+async def test_a_role_of_a_server_counts_in_direct_messages_too(discord: DiscordSimulator) -> None:
     helpers = discord.role("helpers")
     alice, bob = discord.person("alice", roles=[helpers]), discord.person("bob")
     route = Route(adapter="discord", dm=True, roles=[str(helpers.id)])
-    model = ScriptedModel("Fine.")
-    async with serving(discord, tmp_path, partial(solo, model), routes=[route]) as gateway:
+    async with hosted(discord, routes=[route]) as run:
         await bob.says(bob.direct, "hello")
+        await run.taken(1)
         await alice.says(alice.direct, "hello")
-        await discord.until(lambda: bot_texts(discord, alice.direct) == ["-# **solo**\nFine."])
-        await wait_delivered(gateway)
-    assert len(model.requests) == 1
+        await run.taken(2)
+    assert [each.message.author.id for each in run.host.turns] == [f"discord:{alice.id}"]
 
 
 async def test_a_long_answer_is_its_beginning_and_a_file(
@@ -454,52 +415,49 @@ async def test_a_long_answer_is_its_beginning_and_a_file(
 
 
 async def test_who_calls_the_team_into_a_thread_brings_what_was_said_there(
-    discord: DiscordSimulator, tmp_path: Path
+    discord: DiscordSimulator,
 ) -> None:
     general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
-    model = ScriptedModel("Hm.", "Well.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    async with hosted(discord) as run:
         started = await alice.says(general, "the server is down")
         thread = await alice.starts_thread(started, "outage")
         await bob.says(thread, "since noon")
         await alice.mentions(thread, "why?")
-        await discord.until(lambda: bot_texts(discord, thread))
+        await run.taken(1)
         await alice.says(thread, "and now?")
-        await discord.until(lambda: len(bot_texts(discord, thread)) == 2)
-        await wait_delivered(gateway)
-    first, second = "".join(model.texts(0)), "".join(model.texts(1))
-    assert first.index("the server is down") < first.index("since noon") < first.index("why?")
-    assert 'an earlier message of the conversation by "Bob"' in first
-    assert second.count("since noon") == 1
+        first, second = (each.message for each in await run.taken(2))
+    assert [each.text for each in first.quotes] == ["the server is down", "since noon"]
+    assert first.quotes[1].author == "Bob"
+    assert (first.text, second.text, second.quotes) == ("why?", "and now?", ())
+    assert first.key == second.key
 
 
 async def test_a_thread_that_another_node_has_begun_is_known_some_seconds_later(
-    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    discord: DiscordSimulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(message_handler, "UNKNOWN_SECONDS", 0.0)
     general, alice = discord.channel("general"), discord.person("alice")
-    async with serving(discord, tmp_path, partial(solo, ScriptedModel("Hm.", "Well."))) as gateway:
+    async with hosted(discord) as run:
         started = await alice.says(general, "the server is down")
         thread = await alice.starts_thread(started, "outage")
         await alice.says(thread, "since noon")
-        await discord.until(lambda: gateway.vitals.ignored["not addressed"] > 1)
+        await run.until(lambda: run.host.health.ignored["not addressed"] > 1)
         assert general.guild
-        key = ConversationKey(
-            platform="discord",
-            workspace=str(general.guild.id),
-            channel=str(general.id),
-            root=str(thread.id),
+        run.host.conversations.begin(
+            ConversationKey(
+                platform="discord",
+                workspace=str(general.guild.id),
+                channel=str(general.id),
+                root=str(thread.id),
+            )
         )
-        author = Author(id=f"discord:{alice.id}", name="Alice", kind="member")
-        await gateway.accept(InboundMessage(key=key, author=author, text="why?", dedupe=("n2",)))
-        await discord.until(lambda: bot_texts(discord, thread))
         await alice.says(thread, "and now?")
-        await discord.until(lambda: len(bot_texts(discord, thread)) == 2)
-        await wait_delivered(gateway)
+        [taken] = await run.taken(1)
+    assert (taken.receipt.outcome, taken.message.text) == ("turn", "and now?")
 
 
 async def test_a_thread_that_can_not_be_read_keeps_nobody_from_an_answer(
-    discord: DiscordSimulator, tmp_path: Path
+    discord: DiscordSimulator,
 ) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
     started = await alice.says(general, "the server is down")
@@ -507,27 +465,24 @@ async def test_a_thread_that_can_not_be_read_keeps_nobody_from_an_answer(
     discord.faults.plan(
         ServerError(503), method="GET", path="/channels/{channel_id}/messages", times=-1
     )
-    async with serving(discord, tmp_path, lambda: solo("Hm.")) as gateway:
+    async with hosted(discord) as run:
         await alice.mentions(thread, "why?")
-        await discord.until(lambda: bot_texts(discord, thread), seconds=9)
-        await wait_delivered(gateway)
+        [taken] = await run.taken(1)
+    assert (taken.receipt.outcome, taken.message.text) == ("turn", "why?")
 
 
 async def test_an_edit_that_adds_the_forgotten_mention_calls_the_team_once(
-    discord: DiscordSimulator, tmp_path: Path
+    discord: DiscordSimulator,
 ) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
-    model = ScriptedModel("Hm.", "Too much.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    async with hosted(discord) as run:
         asked = await alice.says(general, "why?")
         await alice.edits(asked, f"{discord.bot.mention} why?")
-        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await run.taken(1)
         await alice.edits(asked, f"{discord.bot.mention} why not?")
         await alice.says(alice.direct, "psst")
-        await discord.until(lambda: bot_texts(discord, alice.direct))
-        await wait_delivered(gateway)
-    assert "why?" in "".join(model.texts(0))
-    assert len(model.requests) == 2
+        await run.taken(3)
+    assert [each.message.text for each in run.host.turns] == ["why?", "psst"]
 
 
 @pytest.mark.parametrize("others", ["ignore", "answer"])
@@ -590,36 +545,33 @@ WAVE = {"id": "1", "name": "Wave", "format_type": 1}
     ("text", "stickers"), [("{bot}", []), ("{bot} , ", []), ("{bot}", [WAVE]), ("", [WAVE])]
 )
 async def test_who_says_nothing_is_told_what_can_be_said(
-    discord: DiscordSimulator, tmp_path: Path, text: str, stickers: list[dict[str, object]]
+    discord: DiscordSimulator, text: str, stickers: list[dict[str, object]]
 ) -> None:
-    alice, model = discord.person("alice"), ScriptedModel("Hm.")
+    alice = discord.person("alice")
     channel = discord.channel("general") if text else alice.direct
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    async with hosted(discord) as run:
         said = text.format(bot=discord.bot.mention)
         asked = await alice.says(channel, said, sticker_items=stickers)
-        await discord.until(lambda: bot_texts(discord, channel))
-        await wait_delivered(gateway)
+        await run.until(lambda: bot_texts(discord, channel))
     [reply] = bot_messages(discord, channel)
     assert "/stop" in reply.content
     assert reply.referenced is asked
-    assert model.requests == []
+    assert run.host.turns == []
 
 
-async def test_a_sticker_among_others_asks_nobody(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
+async def test_a_sticker_among_others_asks_nobody(discord: DiscordSimulator) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
-    model = ScriptedModel("Yes.", "Fine.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    async with hosted(discord) as run:
         asked = await alice.mentions(general, "hello")
-        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
-        thread = thread_of(asked)
+        await run.taken(1)
+        thread = await alice.starts_thread(asked, "hello")
         await alice.says(thread, sticker_items=[WAVE])
         await alice.says(thread, "and now", sticker_items=[WAVE])
-        await discord.until(lambda: len(bot_texts(discord, thread)) == 2)
-        await wait_delivered(gateway)
-    assert len(model.requests) == 2
-    assert "".join(model.texts(1)).count("(sticker: Wave)") == 1
+        await run.taken(2)
+    first, second = run.host.turns
+    assert first.message.message_id == str(asked.id)
+    assert "and now" in second.message.text
+    assert second.given.count("(sticker: Wave)") == 1
 
 
 async def test_a_sticker_in_reply_to_the_team_is_an_answer(
@@ -636,19 +588,16 @@ async def test_a_sticker_in_reply_to_the_team_is_an_answer(
     assert "(sticker: Wave)" in "".join(model.texts(1))
 
 
-async def test_a_bare_mention_asks_about_what_it_points_at(
-    discord: DiscordSimulator, tmp_path: Path
-) -> None:
+async def test_a_bare_mention_asks_about_what_it_points_at(discord: DiscordSimulator) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
-    model = ScriptedModel("One.", "Two.")
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    async with hosted(discord) as run:
         claim = await alice.says(general, "the moon is cheese")
-        asked = await alice.says(general, discord.bot.mention, reply_to=claim)
-        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await alice.says(general, discord.bot.mention, reply_to=claim)
+        await run.taken(1)
         thread = await alice.starts_thread(claim, "moon")
         await alice.says(thread, "who eats it?")
         await alice.says(thread, discord.bot.mention)
-        await discord.until(lambda: bot_texts(discord, thread))
-        await wait_delivered(gateway)
-    assert "the moon is cheese" in "".join(model.texts(0))
-    assert "who eats it?" in "".join(model.texts(1))
+        first, second = await run.taken(2)
+    assert run.host.turns == [first, second]
+    assert "the moon is cheese" in first.given
+    assert "who eats it?" in second.given
