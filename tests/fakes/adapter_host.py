@@ -1,4 +1,4 @@
-"""An AdapterHost without a store, a team or a surface, for tests of what adapters hand in.
+"""An AdapterHost without a store, a team or a surface.
 
 It decides by the gateway's own rules, and keeps in memory what it was given.
 """
@@ -56,7 +56,7 @@ IGNORED = Receipt(inbox=0, thread="", outcome="refused")
 
 @dataclass
 class Taken:
-    """A message as it was handed in, its receipt, and the files that were brought."""
+    """A message as it was handed in, its receipt and files."""
 
     message: InboundMessage
     receipt: Receipt
@@ -67,7 +67,7 @@ class Taken:
 
     @property
     def given(self) -> str:
-        """All that the team is given of it: its words, quotes and files, and what is missing."""
+        """All of it that the team is given: words, quotes, files."""
         message = self.message
         missing = (*message.missing, *self.missing)
         return "\n".join(
@@ -491,5 +491,5 @@ class FakeHost:
 
     @property
     def turns(self) -> list[Taken]:
-        """What the team is asked."""
+        """Messages that begin a turn."""
         return [each for each in self.taken if each.receipt.outcome == "turn"]

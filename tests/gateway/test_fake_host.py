@@ -83,7 +83,7 @@ async def test_both_give_the_same_receipts(tmp_path: Path, script: str) -> None:
 
 
 async def facts_of(host: AdapterHost, script: list[InboundMessage]) -> list[object]:
-    """What an adapter learns while it hands in messages."""
+    """Hand in messages; all that an adapter learns."""
     found: list[object] = []
     numbers: list[int] = []
     for message in script:

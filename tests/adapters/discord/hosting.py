@@ -1,4 +1,4 @@
-"""The whole adapter on the simulated Discord, with a fake of its host."""
+"""The adapter on the simulated Discord, with a fake host."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOMENT = 0.002
 
 @dataclass
 class HostedDiscord:
-    """Discord, and the host to which the adapter hands in what is said there."""
+    """Discord, and the host that takes what is said there."""
 
     discord: DiscordSimulator
     host: FakeHost
@@ -35,12 +35,12 @@ class HostedDiscord:
                 await asyncio.sleep(MOMENT)
 
     async def taken(self, n: int) -> list[Taken]:
-        """What was taken, once there are n of it."""
+        """Return what was taken, once there are n of it."""
         await self.until(lambda: len(self.host.taken) >= n)
         return self.host.taken
 
     async def complete(self, n: int) -> list[Taken]:
-        """What was taken, once there are n of it and all has its files."""
+        """Return what was taken, once there are n, with files."""
         await self.taken(n)
         await self.until(lambda: all(not t.message.awaited or t.brought for t in self.host.turns))
         return self.host.taken

@@ -1,4 +1,4 @@
-"""The whole adapter on the simulated workspace, with a fake of its host."""
+"""The adapter on the simulated workspace, with a fake host."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOMENT = 0.002
 
 @dataclass
 class HostedSlack:
-    """A workspace, and the host to which the adapter hands in what is said there."""
+    """A workspace, and the host that takes what is said there."""
 
     slack: SlackSimulator
     host: FakeHost
@@ -33,7 +33,7 @@ class HostedSlack:
                 await asyncio.sleep(MOMENT)
 
     async def taken(self, n: int) -> list[Taken]:
-        """What was taken, once there are n of it."""
+        """Return what was taken, once there are n of it."""
         await self.until(lambda: len(self.host.taken) >= n)
         return self.host.taken
 
