@@ -1,19 +1,23 @@
 """The description of an agent's state, for both formats."""
 
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel
 
 from teams import RoundRobinGroupChat
+from teams._snapshot.description import MemberField, RecordField, StateField, ValueField
+from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 from teams.agents import AssistantAgent, MessageFilterAgent, MessageFilterConfig
 from teams.base import InputRequired, ToolCall, run_hooks
 from teams.core import CancellationToken
-from teams.messages import BaseAgentEvent
+from teams.messages import BaseAgentEvent, MessageFactory, TextMessage
 from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models import LLMMessage, UserMessage
 from teams.tools import BaseStreamTool
+from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.fakes.streams import take_until, texts
 from tests.teams._snapshot.saved_teams import both_ways, reload
@@ -211,3 +215,59 @@ async def test_a_turn_in_the_middle_may_hold_message_types_of_users_own(way: str
     await reload(team, fresh, way)
     assert await fresh.save_state() == await team.save_state()
     await stream.aclose()
+
+
+class Note:
+    """A record with a message."""
+
+    def __init__(self, said: TextMessage) -> None:
+        self.said = said
+
+    def dump(self, encode: Any) -> dict[str, Any]:
+        return {"said": encode(self.said)}
+
+
+class Owner:
+    """Holds a value, a record and a member."""
+
+    def __init__(self, count: int | None = None, note: Note | None = None) -> None:
+        self.inner = self
+        self.count = count
+        self.note = note
+        self.member = Talker("al")
+
+    def take_note(self, note: Note | None) -> None:
+        self.note = note
+
+
+FIELDS: Sequence[StateField] = (
+    ValueField("count", "inner.count"),
+    RecordField(
+        "note",
+        "note",
+        load=lambda data, decode: Note(cast("TextMessage", decode(data["said"]))),
+        put=Owner.take_note,
+    ),
+    MemberField("member", key="member", prefix="member/"),
+)
+
+
+@pytest.mark.parametrize(
+    "note", [None, Note(TextMessage(content="hi", source="a"))], ids=["none", "one"]
+)
+async def test_fields_are_saved_in_both_formats(note: Note | None):
+    owner, types = Owner(3, note), MessageFactory()
+    state: dict[str, Any] = {}
+    writer = SnapshotWriter.for_team(types)
+    for field in FIELDS:
+        await field.save(owner, state)
+        await field.write(owner, "al/", writer)
+    assert (state["count"], "note" in state, "member" in state) == (3, note is not None, True)
+    loaded, read = (Owner(9, Note(TextMessage(content="old", source="a"))) for _ in range(2))
+    reader = SnapshotReader([writer.finish()], types)
+    for field in FIELDS:
+        await field.load(loaded, json.loads(json.dumps(state)), types)
+        await field.read(read, "al/", reader)
+    for again in (loaded, read):
+        assert again.count == 3
+        assert (again.note and again.note.said) == (note and note.said)

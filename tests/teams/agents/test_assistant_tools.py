@@ -8,28 +8,37 @@ import pytest
 from pydantic import BaseModel
 
 from teams import RoundRobinGroupChat
+from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 from teams.agents import AssistantAgent
-from teams.base import Handoff, Response, TeamError
+from teams.agents._assistant_tools import NOT_REACHED, AgentTools, ToolStates
+from teams.base import Handoff, Response, TeamError, ToolCall
 from teams.core import CancellationToken
 from teams.memory import ListMemory
 from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    MessageFactory,
     ModelClientStreamingChunkEvent,
     TextMessage,
+    ThoughtEvent,
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
 )
 from teams.tools import (
     BaseStreamTool,
+    BaseTool,
     FunctionTool,
     StaticStreamWorkbench,
     StaticWorkbench,
     TextResultContent,
     ToolOverride,
     ToolResult,
+    ToolSchema,
     ToolTraits,
 )
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.fakes.streams import everything, texts
+from tests.teams._tools.test_base import Counter
 from tests.teams.agents.asked_assistants import add, fail
 
 
@@ -253,3 +262,122 @@ async def test_a_tool_that_answers_with_several_parts_is_told_as_lines():
         "a", ScriptedModel(calls(("add", {"a": 1}))), workbench=Parts([FunctionTool(add, "")])
     )
     assert texts(await agent.run(task="hi"))[-1] == "one\ntwo"
+
+
+def look(place: str) -> str:
+    return f"seen {place}"
+
+
+READER = FunctionTool(look, "Look.", traits=ToolTraits(read_only=True))
+
+
+def call_of(name: str, arguments: str = "{}") -> ToolCall:
+    return ToolCall(key="k", id="1", name=name, arguments=arguments, agent=("al",))
+
+
+class Listing(StaticWorkbench):
+    """A workbench that counts how often it is asked, and can fail."""
+
+    def __init__(self, *tools: BaseTool[Any, Any]) -> None:
+        super().__init__([*tools])
+        self.asked = 0
+        self.fails = False
+
+    async def list_tools(self) -> list[ToolSchema]:
+        self.asked += 1
+        if self.fails:
+            raise OSError("gone")
+        return await super().list_tools()
+
+
+async def unheard(item: Any) -> None:
+    raise AssertionError(item)
+
+
+async def test_a_call_is_told_what_its_tool_promises():
+    bench = Listing(READER)
+    tools = AgentTools("al", ScriptedModel(), None, bench, ["bo"])
+    assert tools.traits("look").read_only
+    assert tools.traits("unheard") == ToolTraits()
+    found = await tools.resolve(call_of("look"))
+    assert (found.read_only, found.schema) == (True, READER.schema)
+    assert not (await tools.resolve(call_of("unheard"))).known
+    assert await tools.resolve(call_of("transfer_to_bo")) == call_of("transfer_to_bo")
+    bench.fails = True
+    assert (await tools.resolve(call_of("look"))).server == NOT_REACHED
+
+
+async def test_what_the_model_was_told_is_asked_for_again_when_it_is_forgotten():
+    bench = Listing(READER)
+    tools = AgentTools("al", ScriptedModel(), None, bench, ["bo"])
+    names = [
+        each["name"] if isinstance(each, dict) else each.name for each in await tools.schemas()
+    ]
+    assert names == ["look", "transfer_to_bo"]
+    await tools.resolve(call_of("look"))
+    assert bench.asked == 1
+    tools.forget_listed()
+    await tools.resolve(call_of("look"))
+    assert bench.asked == 2
+
+
+async def test_a_call_runs_or_hands_off():
+    tools = AgentTools("al", ScriptedModel(), [READER], None, ["bo"])
+    token = CancellationToken()
+    seen = await tools.execute(call_of("look", '{"place": "here"}'), token, unheard)
+    assert (seen.to_text(), seen.is_error) == ("seen here", False)
+    handed = await tools.hand_off(call_of("transfer_to_bo"))
+    assert "bo" in handed.to_text()
+    assert await tools.execute(call_of("transfer_to_bo"), token, unheard) == handed
+
+
+class Asked(Counter):
+    """A tool whose calls can pause, and what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._name = "asked"
+        self.told: list[str] = []
+
+    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
+        return [ThoughtEvent]
+
+    async def end_call(self, key: str) -> None:
+        self.told.append(f"end {key}")
+
+    async def reset(self) -> None:
+        self.told.append("reset")
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        writer.value(path + "count", self.count)
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        self.count = reader.value(path + "count")
+
+
+async def test_tools_with_a_state_are_saved_in_both_formats():
+    counter, asked = Counter(), Asked()
+    counter.count, asked.count = 1, 2
+    states = ToolStates([StaticWorkbench([READER, counter, asked])])
+    saved = await states.save_state()
+    assert saved == {"asked": {"count": 2}, "counter": {"count": 1}}
+    writer = SnapshotWriter.for_team(MessageFactory())
+    await states.write_state("tools/", writer)
+    reader = SnapshotReader([writer.finish()], MessageFactory())
+    for load in ("load_state", "read_state"):
+        again, other = Counter(), Asked()
+        loaded = ToolStates([StaticWorkbench([again, other])])
+        if load == "load_state":
+            await loaded.load_state(saved)
+        else:
+            await loaded.read_state("tools/", reader)
+        assert (again.count, other.count) == (1, 2)
+
+
+async def test_tools_whose_calls_can_pause_are_told_of_their_end():
+    asked = Asked()
+    states = ToolStates([StaticWorkbench([READER, asked])])
+    assert states.message_types() == [ThoughtEvent]
+    await states.end_call("k")
+    await states.reset()
+    assert asked.told == ["end k", "reset"]

@@ -162,3 +162,8 @@ async def test_functions_that_cannot_be_imported_or_installed_end_the_execution(
 def test_settings_that_make_no_sense_are_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         LocalCommandLineCodeExecutor(**bad)
+
+
+def test_it_tells_its_limit_and_where_functions_are(tmp_path: Path):
+    made = LocalCommandLineCodeExecutor(7, tmp_path, functions_module="mine")
+    assert (made.timeout, made.functions_module, made.work_dir) == (7, "mine", tmp_path)

@@ -153,3 +153,22 @@ async def test_the_console_shows_a_chat(capsys: pytest.CaptureFixture[str]):
     shown = capsys.readouterr().out
     places = [shown.index(word) for word in ("zero", "one", "two", "three")]
     assert places == sorted(places)
+
+
+async def test_a_chat_that_is_reset_begins_anew():
+    team = ConversableChat(saying("al", "1", "2"), saying("bo", "a", "b"), max_turns=1)
+    assert team.participant_names == ["al", "bo"]
+
+    async def continues() -> bool:
+        state = await team.save_state()
+        return state["agent_states"]["ConversableChatManager"]["run"]["continues"]
+
+    await team.run(task="hi")
+    assert await continues()
+    stream = team.run_stream(task="ho")
+    await anext(stream)
+    with pytest.raises(RuntimeError, match="stop it before you reset it"):
+        await team.reset()
+    await stream.aclose()
+    await team.reset()
+    assert not await continues()

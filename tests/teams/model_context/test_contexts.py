@@ -254,3 +254,18 @@ async def test_contexts_of_users_may_override_any_part():
     assert history.generation != generation
     await own.clear()
     assert own.history == []
+
+
+async def test_saved_messages_are_read_when_somebody_asks():
+    context = UnboundedChatCompletionContext([text("old")])
+    context.read_later((text("a"), text("b")))
+    assert context.unread is not None
+    assert shown(context.history) == ["a", "b"]
+    assert context.unread is None
+
+
+async def test_messages_can_be_taken_out():
+    context = await filled(UnboundedChatCompletionContext(), text("a"), text("b"), text("a"))
+    context.take_out(lambda message: message.content == "a")
+    assert shown(await context.get_messages()) == ["b"]
+    assert (context.sent_from, context.rest()) == (0, {})

@@ -11,6 +11,7 @@ from teams import RoundRobinGroupChat
 from teams.base import ModelRequest, TeamError, run_hooks
 from teams.core import CancellationToken
 from teams.models import ChatCompletionClient, CreateResult, RequestUsage, UserMessage
+from teams.models._client import THINKS_ALOUD, thinking_aloud
 from teams.models.cache import ChatCompletionCache
 from teams.models.openai import OpenAIChatCompletionClient
 from teams.models.replay import ReplayChatCompletionClient
@@ -198,3 +199,29 @@ def test_a_request_tells_how_much_it_may_take():
     assert more.max_answer_tokens() == 5
     assert ChatCompletionCache(client).max_output_tokens == 70
     assert ModelRequest(client=model("one"), messages=messages).max_answer_tokens() is None
+
+
+def test_a_request_counts_texts_and_answers():
+    client = OpenAIChatCompletionClient(model="gpt-4o", api_key="sk-test")
+    request = ModelRequest(client=client, messages=[UserMessage(content="12345", source="user")])
+    assert request.text_tokens() == 2
+    assert request.answer_tokens(said("123456789")) == 3
+    assert request.answer_tokens(call("look")) == 5
+
+
+def test_a_client_tells_earlier_forms_of_its_abilities_and_leaves_no_tool_out():
+    client = model("one")
+    info = client.model_info
+    assert client.capabilities == {
+        name: info[name] for name in ("vision", "function_calling", "json_output")
+    }
+    assert client.left_out([]) == ()
+
+
+def test_thoughts_are_told_where_somebody_wants_them():
+    assert not THINKS_ALOUD.get()
+    with thinking_aloud():
+        assert THINKS_ALOUD.get()
+        with thinking_aloud(False):
+            assert not THINKS_ALOUD.get()
+    assert not THINKS_ALOUD.get()

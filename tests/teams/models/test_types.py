@@ -70,3 +70,14 @@ def test_a_missing_ability_is_named(field: str):
 def test_missing_structured_output_only_warns():
     with pytest.warns(UserWarning, match="structured_output"):
         validate_model_info(without("structured_output"))
+
+
+def test_an_answer_notes_what_was_refused_or_too_much():
+    usage = RequestUsage(prompt_tokens=3, completion_tokens=1)
+    result = CreateResult(finish_reason="stop", content="", usage=usage, cached=False)
+    assert (result.left_out, result.refused) == (0, False)
+    before = result.model_dump()
+    result.leave_out(3)
+    result.mark_refused()
+    assert (result.left_out, result.refused) == (3, True)
+    assert result.model_dump() == before

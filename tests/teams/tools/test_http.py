@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from teams.tools import BaseTool, ToolTraits
-from teams.tools.http import HttpTool, HttpToolConfig
+from teams.tools.http import HttpTool
 
 TEXT = {"type": "string"}
 SCHEMA: dict[str, Any] = {
@@ -50,14 +50,6 @@ def test_what_can_not_be_sent_is_refused_at_once(settings: dict[str, Any], said:
     given: dict[str, Any] = {"name": "x", "host": "h", "port": 80, "json_schema": SCHEMA}
     with pytest.raises(ValueError, match=said):
         HttpTool(**{**given, **settings})
-
-
-def test_the_address_is_that_of_the_config():
-    def address(host: str) -> str:
-        return HttpToolConfig(name="x", host=host, port=80, json_schema=SCHEMA).address
-
-    assert address("api.example.com") == "http://api.example.com:80"
-    assert address("::1") == address("[::1]") == "http://[::1]:80"
 
 
 def test_it_loads_autogens_form_and_comes_back_equal():

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from teams.tools import BaseTool
-from teams.tools.azure import AzureAISearchTool
+from teams.tools.azure import AzureAISearchConfig, AzureAISearchTool
+from teams.tools.azure._config import KEY_VARIABLE, sdk
 from tests.fakes.azure_search import KEY, FakeAzureSearch
 from tests.teams.tools.azure.searches import KRABAT, MOMO, given, text_search
 
@@ -79,3 +80,46 @@ async def test_a_component_holds_no_key(service: FakeAzureSearch, monkeypatch: p
     assert isinstance(BaseTool.load_component(theirs), AzureAISearchTool)
     with pytest.raises(NotImplementedError, match="no counterpart"):
         tool.dump_component(provider="autogen")
+
+
+def config_of(credential: Any) -> AzureAISearchConfig:
+    return AzureAISearchConfig(
+        name="books", endpoint="https://here", index_name="i", credential=credential
+    )
+
+
+class Token:
+    """A credential with tokens."""
+
+    async def get_token(self, *scopes: str) -> str:
+        return "t-1"
+
+
+@pytest.mark.parametrize(
+    ("credential", "own", "key"),
+    [
+        ({"api_key": "k-1"}, "k-1", "k-1"),
+        ({"api_key": "****"}, "", "k-2"),
+        (None, "", "k-2"),
+        (Token(), None, None),
+        ({"provider_kind": "DefaultAzureCredential"}, None, None),
+    ],
+    ids=["key", "stars", "none", "token", "by name"],
+)
+def test_a_key_is_the_config_s_or_the_variable_s(
+    credential: Any, own: str | None, key: str | None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(KEY_VARIABLE, "k-2")
+    config = config_of(credential)
+    assert (config.given_key, config.key()) == (own, key)
+
+
+def test_without_a_key_the_variable_is_named():
+    with pytest.raises(ValueError, match=KEY_VARIABLE):
+        config_of(None).key()
+
+
+def test_a_module_of_the_sdk_that_is_not_there_names_the_extra():
+    assert sdk("json") is json
+    with pytest.raises(ImportError, match="azure"):
+        sdk("azure.nowhere_at_all")

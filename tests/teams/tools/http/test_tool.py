@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from teams.agents import AssistantAgent
 from teams.core import CancellationToken
 from teams.messages import ToolCallExecutionEvent
-from teams.tools.http import HttpTool
+from teams.tools.http import HttpTool, HttpToolConfig
 from teams.tools.http._tool import MAX_ANSWER
 from tests.fakes.scripted_model import ScriptedModel, calls
 
@@ -294,3 +294,16 @@ async def test_a_model_gets_the_answer_and_the_error_as_results(server: Server):
         ("Momo", False),
         ("ValueError: '..' can't be a part of the path.", True),
     ]
+
+
+def test_the_address_is_that_of_the_config():
+    def address(host: str) -> str:
+        return HttpToolConfig(name="x", host=host, port=80, json_schema=SCHEMA).address
+
+    assert address("api.example.com") == "http://api.example.com:80"
+    assert address("::1") == address("[::1]") == "http://[::1]:80"
+
+
+def test_it_tells_its_host_and_method():
+    tool = HttpTool("x", "api.example.com", 80, SCHEMA, method="PUT")
+    assert (tool.host, tool.method) == ("api.example.com", "PUT")

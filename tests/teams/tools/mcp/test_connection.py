@@ -15,6 +15,7 @@ from teams.tools.mcp import (
     StreamableHttpServerParams,
     create_mcp_server_session,
 )
+from teams.tools.mcp._connection import name_of, read_timeout
 from tests.teams.tools.mcp.used_servers import noted
 
 pytestmark = pytest.mark.timeout(40)  # servers are started
@@ -73,3 +74,21 @@ async def test_a_server_that_cannot_be_reached_is_said_without_its_secrets() -> 
         async with create_mcp_server_session(params):
             pass
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("params", "name", "seconds"),
+    [
+        (StdioServerParams(command="run", args=["--key", "k"], read_timeout_seconds=3), "'run'", 3),
+        (
+            StreamableHttpServerParams(url="https://al:pw@here/mcp?key=k", sse_read_timeout=4),
+            "'https://here/mcp'",
+            4,
+        ),
+    ],
+    ids=["program", "address"],
+)
+def test_a_server_is_named_without_its_secrets(
+    params: StdioServerParams | StreamableHttpServerParams, name: str, seconds: float
+) -> None:
+    assert (name_of(params), read_timeout(params)) == (name, seconds)
