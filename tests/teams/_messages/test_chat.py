@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -116,7 +117,7 @@ class TestAnsweredText:
     ],
     ids=["parts", "structured"],
 )
-def test_a_model_is_given_the_content(message: BaseChatMessage, content: object) -> None:
+def test_a_model_is_given_the_content(message: BaseChatMessage, content: Any) -> None:
     assert message.to_model_message() == UserMessage(content=content, source="a")
 
 
