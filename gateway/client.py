@@ -215,6 +215,10 @@ class Client(Protocol):
         """Events of the thread after this seq, then new ones."""
         ...
 
+    async def note_export(self, thread: str) -> None:
+        """Add to the audit that the operator has exported a thread."""
+        ...
+
     def commands(self) -> list[CommandInfo]:
         """The slash commands there are."""
         ...

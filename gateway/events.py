@@ -514,12 +514,16 @@ class FileMade(_Event):
 
 @value
 class Usage(_Event):
-    """Tokens of one model answer."""
+    """Tokens of one model answer, and their cost.
+
+    None where the price is not known.
+    """
 
     kind: Literal["usage"] = "usage"
     agent: str
     prompt_tokens: int
     completion_tokens: int
+    cost: float | None = None
 
 
 @value

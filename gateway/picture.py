@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import islice
 from typing import Literal, TypeAlias
 
+from gateway.agent_state import AgentState, Used
 from gateway.events import (
     CONTINUE,
     ContextFill,
@@ -69,16 +71,6 @@ Activity: TypeAlias = Literal["idle", "working", "waiting"]
 _ACTIVE: Mapping[str, Activity] = {"": "working", "waiting": "waiting"}
 
 
-@dataclass(slots=True)
-class AgentState:
-    """An agent's state in this thread; `doing` is for people."""
-
-    agent: Agent
-    model: str = ""
-    doing: str = ""
-    tokens: int = 0
-
-
 class Picture:
     """The picture of one thread, changed by `apply` alone."""
 
@@ -92,8 +84,7 @@ class Picture:
         self.turn = NO_TURN
         """The newest turn."""
         self.speaker = ""
-        self.prompt_tokens = 0
-        self.completion_tokens = 0
+        self.used = Used()
         self.fill: tuple[ContextFill, ...] = ()
         """The fill of the agents' contexts, as far as known."""
         self.agents: dict[str, AgentState] = {}
@@ -194,6 +185,12 @@ class Picture:
         texts = (self.items[key] for key in reversed(self.keys))
         return next((item.text for item in texts if isinstance(item, AgentItem)), "")
 
+    def message(self, number: int) -> HumanItem | AgentItem | None:
+        """A message counted from the newest, which is 1."""
+        items = (self.items[key] for key in reversed(self.keys))
+        messages = (item for item in items if isinstance(item, HumanItem | AgentItem))
+        return next(islice(messages, number - 1, None), None) if number > 0 else None
+
     def _apply(self, event: SessionEvent) -> None:
         match event:
             case TextDelta():
@@ -230,10 +227,9 @@ class Picture:
             case TurnHeld():
                 self.held = event.text
                 self.news.append(WaitItem(key=HOLD, text=self.held, over=not event.limit))
-            case Usage(agent=agent, prompt_tokens=prompt, completion_tokens=completion):
-                self.prompt_tokens += prompt
-                self.completion_tokens += completion
-                self._add_agent(agent).tokens += prompt + completion
+            case Usage():
+                self.used.add(event)
+                self._add_agent(event.agent).used.add(event)
             case ContextSummarised():
                 self._seal_notice(Notice(thread=event.thread, seq=event.seq, text=event.text))
             case FileMade() | InputSupported() | InputReminded() | Notice():

@@ -52,7 +52,22 @@ LOCAL = (
     Command("find", "Find words in this thread", "[words]", keys="ctrl+f"),
     Command("theme", "Change the colours", "name", takes="theme"),
     Command("editor", "Edit the draft in your editor", keys="ctrl+g"),
-    Command("copy", "Copy the last reply, or a code block", "[code [number]]", keys="ctrl+o"),
+    Command(
+        "copy",
+        "Copy the last reply, or a message or code block counted from the newest",
+        "[number | code [number]]",
+        keys="ctrl+o",
+    ),
+    Command(
+        "export",
+        "Write this thread to a file of the current folder",
+        "[markdown | events]",
+        takes="word",
+        words=(
+            Value("markdown", "a document to read"),
+            Value("events", "each event as a line of JSON"),
+        ),
+    ),
     Command("mouse", "Give the mouse to the terminal or to Parley", keys="F9"),
     Command("help", "Show keys and commands", keys="F1"),
     Command("quit", "Quit; the team's work is saved", keys="ctrl+c ctrl+c"),

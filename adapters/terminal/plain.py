@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from adapters.terminal.commands import Command, Commands
@@ -283,6 +284,11 @@ class PlainChat:
                 await conversation.stop()
             case "rename" if thread and rest:
                 await conversation.rename(thread.id, rest)
+            case "export" if thread:
+                from adapters.terminal.export import export  # not at the start
+
+                path = await export(conversation.client, thread.id, rest, Path.cwd())
+                self._print_line(f"Wrote {path}.")
             case "delete" if thread and rest == "yes":
                 await conversation.delete(thread.id)
             case "delete":

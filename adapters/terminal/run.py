@@ -15,6 +15,7 @@ from adapters.terminal.conversation import Conversation
 from adapters.terminal.plain import PlainChat
 from adapters.terminal.run_output import Output, OutputStyle
 from adapters.terminal.settings import Settings
+from gateway.agent_state import Used
 from gateway.base.exit_codes import ExitCode
 from gateway.client import Client, SentFile, ThreadInfo
 from gateway.errors import GatewayError, NotFound
@@ -136,7 +137,7 @@ class _Run(PlainChat):
         conversation.heard = self._on_event
         conversation.open(thread)
         await self._wait_until(lambda: not conversation.loading)
-        self._model.prompt_tokens = self._model.completion_tokens = 0  # of this run alone
+        self._model.used = Used()  # of this run alone
 
     def _on_opened(self) -> None:
         if self._conversation is None or (thread := self._conversation.thread) is None:

@@ -74,7 +74,7 @@ class Output:
         for item in picture.news if self._style != "json" else ():
             self._remark(item)
             if isinstance(item, TurnItem) and item.outcome and self._verbose:
-                self._tell_usage(picture.prompt_tokens, picture.completion_tokens)
+                self._tell_usage(picture.used.read, picture.used.written)
 
     def pause(self) -> None:
         """End the text and leave the terminal to somebody else."""

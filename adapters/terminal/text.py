@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
+    from gateway.agent_state import Used
     from gateway.client import ThreadInfo
 
 SENDING = "  sending…"
@@ -22,6 +23,8 @@ WIDE = "\u1100"
 NARROWEST = 10
 """Cells below which no line is cut."""
 _WORDS = re.compile(r" *[^ ]+| +")
+SMALLEST_COST = 0.01
+"""In the currency of the prices; less is told as less."""
 _TENTHS_BELOW = 10
 _SHORTEST = 0.05
 
@@ -109,6 +112,16 @@ def format_tokens(count: int) -> str:
             value = count / size
             return f"{value:.0f}{unit}" if count >= 10 * size else f"{value:.1f}{unit}"
     return str(count)
+
+
+def format_cost(used: Used) -> str:
+    """The cost as far as prices are known; "" without tokens."""
+    if not used.tokens:
+        return ""
+    cost = f"{used.cost:,.2f}" if used.cost >= SMALLEST_COST else f"<{SMALLEST_COST}"
+    if used.unpriced == used.tokens:
+        return "price unknown"
+    return f"cost {'over ' if used.unpriced else ''}{cost}"
 
 
 def format_duration(seconds: float) -> str:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from gateway.access.authority import Access
-from gateway.app.export import markdown
 from gateway.app.stores import AnyStore
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
@@ -30,6 +29,7 @@ from gateway.store.units import audit as audit_units
 from gateway.store.units import events as event_units
 from gateway.store.units import inbox, nodes, people
 from gateway.store.units import threads as thread_units
+from gateway.transcript import markdown
 from gateway.values import NO_ORIGIN, Origin, config_folder
 
 TERMINAL = "terminal"

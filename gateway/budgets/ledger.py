@@ -192,13 +192,16 @@ class Ledger:
             self._warned.add((model, said))
             LOG.warning(said, model)
 
-    def _cost(self, model: str, read: int, written: int) -> float:
+    def cost(self, model: str, read: int, written: int) -> float | None:
+        """Price tokens of a model; None where its price is not known."""
         price = self._prices.get(model)
-        if price is None:
-            if self._prices:
-                self._warn(model, "There is no price for the model %r: it counts as free")
-            return 0.0
-        return (read * price.input + written * price.output) / 1_000_000
+        return price and (read * price.input + written * price.output) / 1_000_000
+
+    def _cost(self, model: str, read: int, written: int) -> float:
+        cost = self.cost(model, read, written)
+        if cost is None and self._prices:
+            self._warn(model, "There is no price for the model %r: it counts as free")
+        return cost or 0.0
 
 
 @value
@@ -437,6 +440,10 @@ class Meter:
         self._unrecorded = self._unrecorded.plus(self._on_its_way)
         self._on_its_way = NOTHING
         self._notices = notices + self._notices
+
+    def cost(self, model: str, read: int, written: int) -> float | None:
+        """Price tokens of a model; None where its price is not known."""
+        return self._ledger.cost(model, read, written)
 
     def too_long(self) -> str:
         """Notice for a turn that has taken all its seconds."""

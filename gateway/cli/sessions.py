@@ -105,7 +105,7 @@ def replay(config: Path | None, session: str) -> None:
     SESSION is its id or title. Each line has the time of day, the seconds since the event before,
     and the event.
     """
-    from gateway.app.export import Replay
+    from gateway.app.replay import Replay
     from gateway.app.threads import find_thread, stored_events
 
     async def write() -> None:

@@ -79,10 +79,6 @@ class Operator(Client, Protocol):
         """
         ...
 
-    async def note_export(self, thread: str) -> None:
-        """Add to the audit that the operator has exported a thread."""
-        ...
-
     async def status(self) -> Status:
         """Figures for the operator."""
         ...

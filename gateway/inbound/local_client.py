@@ -20,7 +20,7 @@ from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.sessions.event_bus import watch
 from gateway.store.decisions import TurnStop
 from gateway.store.records import Thread, lane_groups_of
-from gateway.store.units import deletion, queue, rows
+from gateway.store.units import audit, deletion, queue, rows
 from gateway.store.units import events as event_units
 from gateway.store.units import threads as thread_units
 from gateway.values import Origin
@@ -186,6 +186,11 @@ class LocalClient:
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         """The config's teams, or what /model takes, with what they are."""
         return choices_of(self._using.teams, kind)
+
+    async def note_export(self, thread: str) -> None:
+        """Add to the audit that the operator has exported a thread."""
+        self._life.check_open()
+        await self._store.run(audit.note, "thread.exported", thread=thread)
 
     def commands(self) -> list[CommandInfo]:
         """The commands that people can type."""

@@ -71,8 +71,3 @@ class LocalOperator(LocalClient):
             raise GatewayError("The store is in a database. Use the backups of that database.")
         await self._store.backup(path)
         await self._store.run(audit.note, "store.backed_up", object=str(path))
-
-    async def note_export(self, thread: str) -> None:
-        """Add to the audit that the operator has exported a thread."""
-        self._life.check_open()
-        await self._store.run(audit.note, "thread.exported", thread=thread)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from gateway.content.sign_off import SignOff, split_sign_off
@@ -95,13 +95,17 @@ class _OpenMessage:
         return self.shown if self.sign_off is None else self.shown + self.sign_off.held
 
 
+def no_price(_model: str, _read: int, _written: int) -> None:
+    """Price nothing."""
+
+
 class EventMapper:
     """Mapper of one turn's items to events.
 
     Each agent has at most one open message. `models` names each agent's model; `people` are the
     agents that stand for a human, whose words are the answers to requests and are shown as such;
     `resumed` are messages that an interrupted attempt had begun: what the agents say now takes
-    their place.
+    their place. `cost` prices the tokens that a model has read and written.
     """
 
     def __init__(
@@ -112,10 +116,12 @@ class EventMapper:
         *,
         people: Iterable[str] = (),
         resumed: Iterable[OpenMessage] = (),
+        cost: Callable[[str, int, int], float | None] = no_price,
     ) -> None:
         self._thread = thread
         self._turn = turn
         self._models = models
+        self._cost = cost
         self._people = {USER, *people}
         self._speaking: set[str] = set()
         self.said: dict[str, str] = {}
@@ -347,15 +353,17 @@ class EventMapper:
         )
 
     def _usage(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
-        if item.models_usage is None:
+        if (used := item.models_usage) is None:
             return []
+        read, written = used.prompt_tokens, used.completion_tokens
         return [
             Usage(
                 thread=self._thread,
                 turn=self._turn,
                 agent=item.source,
-                prompt_tokens=item.models_usage.prompt_tokens,
-                completion_tokens=item.models_usage.completion_tokens,
+                prompt_tokens=read,
+                completion_tokens=written,
+                cost=self._cost(self._models.get(item.source, ""), read, written),
             )
         ]
 

@@ -129,6 +129,7 @@ class Turn:
             info.models,
             people=self._requests.proxies if work.requests else (),
             resumed=work.open_messages,
+            cost=log.meter.cost,
         )
         self._token = CancellationToken()
         log.unwritable = self._token.cancel

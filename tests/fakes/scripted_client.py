@@ -57,6 +57,7 @@ class ScriptedClient:
         self.sent: list[tuple[str, str]] = []
         self.answers: list[tuple[str, Answer]] = []
         self.stopped: list[str] = []
+        self.exported: list[str] = []
         self.closed = False
         self.team_agents: dict[str, str] = {}
         self.offered: dict[ChoiceKind, list[Choice]] = {"team": [], "model": []}
@@ -213,6 +214,9 @@ class ScriptedClient:
 
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         return self.offered[kind]
+
+    async def note_export(self, thread: str) -> None:
+        self.exported.append(thread)
 
     def operator(self) -> str:
         return "Ann"

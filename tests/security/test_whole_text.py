@@ -53,7 +53,6 @@ ROWS = {
     "teams/memory/redis/__init__.py": "teams/memory/_base.py makes MemoryContent whole",
     "teams/testing/_answers.py": FAKE,
     "gateway/access/grants.py": "arguments of a call, compared with folders",
-    "gateway/app/export.py": OWN,
     "gateway/app/import_teams.py": FILE,
     "gateway/app/log_search.py": OWN,
     "gateway/app/trust.py": OWN,

@@ -6,6 +6,7 @@ import asyncio
 import time
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from textual.app import SuspendNotSupported
@@ -92,6 +93,8 @@ class CommandRunner:
                 self._conversation.open(None)
             case "only":
                 self._chat.show_only("")
+            case "export":
+                self._screen.run_worker(partial(self._export, rest), group="export")
             case "rename":
                 self._screen.run_worker(partial(self._rename, rest), group="dialog")
             case "delete":
@@ -110,6 +113,8 @@ class CommandRunner:
             case ["code"]:
                 number = " ".join(words[1:]) or "1"
                 self.copy_code(int(number) if number.isdecimal() else 0)
+            case [number]:
+                self._copy_message(int(number) if number.isdecimal() else 0)
             case _:
                 self.copy_reply()
 
@@ -150,6 +155,18 @@ class CommandRunner:
             return
         self._copy(reply, "Copied the last reply.")
 
+    def _copy_message(self, number: int) -> None:
+        """Copy a message, 1 is the newest."""
+        from gateway.items import AgentItem, HumanItem  # not at the start
+
+        match self._conversation and self._conversation.model.message(number):
+            case HumanItem(author=name, text=text):
+                self._copy(text, f"Copied the message of {name}.")
+            case AgentItem(agent=agent, text=text):
+                self._copy(text, f"Copied the message of {agent.name}.")
+            case _:
+                self._screen.notify("There is no such message.", markup=False)
+
     def copy_code(self, number: int) -> bool:
         """Copy a code block, 1 is the newest; False without it."""
         from adapters.terminal.code_blocks import newest_blocks  # not at the start
@@ -184,6 +201,17 @@ class CommandRunner:
 
         await asyncio.to_thread(desktop.copy_text, text)
         self._screen.notify(told, markup=False)
+
+    async def _export(self, kind: str) -> None:
+        from adapters.terminal.export import export  # not at the start
+
+        conversation = self._conversation
+        if conversation is None or conversation.thread is None:
+            self._screen.notify(EMPTY, markup=False)
+            return
+        with notify_errors(self._screen):
+            path = await export(conversation.client, conversation.thread.id, kind, Path.cwd())
+            self._screen.notify(f"Wrote {sanitize(str(path))}.", markup=False)
 
     async def _rename(self, title: str) -> None:
         from adapters.terminal.widgets.dialogs import InputDialog  # not at the start

@@ -108,8 +108,7 @@ class ThreadView:
         self.head.show(model, conversation.agents, only=self.only, place=place)
         on_the_way = [each.item.text for each in outbox if each.item.sending and not idle]
         self.queue.show(list(model.queued.values()), on_the_way, held=model.held)
-        usage = model.prompt_tokens, model.completion_tokens
-        self.status.show_usage(conversation.models, *usage, fill=model.fill)
+        self.status.show_usage(conversation.models, model.used, fill=model.fill)
 
     def draw_status(self, conversation: Conversation | None) -> bool:
         """Draw the status line; True while the team works."""

@@ -13,12 +13,13 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from adapters.terminal.text import SENDING, format_duration, format_tokens, shorten
+from adapters.terminal.text import SENDING, format_cost, format_duration, format_tokens, shorten
 from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
+    from gateway.agent_state import AgentState, Used
     from gateway.events import ContextFill
-    from gateway.picture import AgentState, Picture
+    from gateway.picture import Picture
 
 MUTED = "$muted"
 SHOWN_QUEUED = 3
@@ -173,7 +174,8 @@ class StatusBar(Horizontal):
         self._state = Static(markup=False, id="state")
         self._usage = Static(markup=False, id="usage")
         self._state_text: tuple[tuple[str, str], Sequence[tuple[str, str]]] = (("", ""), ())
-        self._usage_text = ""
+        self._usage_texts: Sequence[str] = ("",)
+        """From the longest to the shortest."""
 
     def compose(self) -> ComposeResult:
         """State on the left, tokens on the right."""
@@ -214,18 +216,18 @@ class StatusBar(Horizontal):
         )
 
     def show_usage(
-        self, models: Sequence[str], prompt: int, completion: int, fill: Sequence[ContextFill] = ()
+        self, models: Sequence[str], used: Used, fill: Sequence[ContextFill] = ()
     ) -> None:
         """Draw the right part: what runs, what it took, the fullest context."""
         parts = [shorten(models[0], LONGEST_MODEL)] if models else []
         if len(models) > 1:
             parts.append(f"+{len(models) - 1}")
-        if prompt or completion:
-            parts.append(f" in {format_tokens(prompt)}  out {format_tokens(completion)}")
-        if fullest := max(fill, key=lambda each: each.used / each.window, default=None):
-            parts.append(f" ctx {fullest.percent}")
-        self._usage_text = " ".join(parts)
-        self._usage.update(Content.styled(self._usage_text, MUTED))
+        if used.tokens:
+            parts.append(f" in {format_tokens(used.read)}  out {format_tokens(used.written)}")
+        context = max(fill, key=lambda each: each.used / each.window, default=None)
+        last = [f" ctx {context.percent}"] if context else []
+        cost = [f" {format_cost(used)}"] if used.tokens else []
+        self._usage_texts = [" ".join(texts) for texts in (parts + cost + last, parts + last)]
         self._draw()
 
     def on_resize(self) -> None:
@@ -236,11 +238,17 @@ class StatusBar(Horizontal):
         self._state_text = state, hints
         self._draw()
 
+    def usage(self, width: int) -> str:
+        """The usage, without its cost where there is no room for it."""
+        room = width - cell_len(self._state_text[0][0]) - 1
+        fitting = (text for text in self._usage_texts if cell_len(text) <= room)
+        return next(fitting, self._usage_texts[-1])
+
     def line(self, width: int) -> Content:
         """The state with as many whole hints as fit beside the usage."""
         state, hints = self._state_text
         parts, gap = [state], "   "
-        room = width - cell_len(state[0]) - cell_len(self._usage_text) - len(gap)
+        room = width - cell_len(state[0]) - cell_len(self.usage(width)) - len(gap)
         for hint, colour in hints:
             room -= len(gap) + len(hint)
             if room < 0:
@@ -250,6 +258,7 @@ class StatusBar(Horizontal):
         return Content.assemble(*parts)
 
     def _draw(self) -> None:
+        self._usage.update(Content.styled(self.usage(self.size.width), MUTED))
         self._state.update(self.line(self.size.width), layout=False)
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Static
 
-from adapters.terminal.text import format_tokens
+from adapters.terminal.text import format_cost, format_tokens
 
 if TYPE_CHECKING:
-    from gateway.picture import AgentState
+    from gateway.agent_state import AgentState
 
 MUTED = "$muted"
 NOT_YET = "not asked yet"
@@ -35,8 +35,9 @@ class TeamPanel(Static):
 
 
 def _agent(name: str, model: str, state: AgentState | None) -> Content:
-    tokens = f"{format_tokens(state.tokens)} tokens" if state and state.tokens else ""
-    cost = "  ".join(filter(None, (model, tokens)))
+    used = state.used if state else None
+    tokens = f"{format_tokens(used.tokens)} tokens" if used and used.tokens else ""
+    cost = "  ".join(filter(None, (model, tokens, used and format_cost(used))))
     colour = f"bold $agent-{state.agent.colour}" if state else MUTED
     mark, doing, style = _doing(state)
     lines = [Content.assemble((mark, style), (name, colour)), Content.styled(f"  {doing}", style)]

@@ -7,10 +7,12 @@ from adapters.terminal.text import (
     drawable_length,
     first_lines,
     format_age,
+    format_cost,
     format_duration,
     format_tokens,
     shorten,
 )
+from gateway.agent_state import Used
 
 ROWS = "".join(f"line {number}\n" for number in range(MOST_LINES + 50))
 TABLE = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (MOST_LINES + 50)
@@ -22,6 +24,20 @@ TABLE = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (MOST_LINES + 50)
 )
 def test_tokens(count: int, shown: str):
     assert format_tokens(count) == shown
+
+
+@pytest.mark.parametrize(
+    ("used", "shown"),
+    [
+        (Used(), ""),
+        (Used(900, 100, unpriced=1000), "price unknown"),
+        (Used(900, 100, cost=1234.5), "cost 1,234.50"),
+        (Used(900, 100, cost=0.25, unpriced=10), "cost over 0.25"),
+        (Used(900, 100, cost=0.0004), "cost <0.01"),
+    ],
+)
+def test_costs(used: Used, shown: str):
+    assert format_cost(used) == shown
 
 
 @pytest.mark.parametrize(

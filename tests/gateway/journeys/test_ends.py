@@ -14,7 +14,7 @@ import pytest
 from adapters.terminal.lines import LineTranscript
 from adapters.terminal.plain_text import PlainText
 from adapters.terminal.run_output import Output, OutputStyle
-from gateway.app.export import Replay, markdown
+from gateway.app.replay import Replay
 from gateway.events import (
     MARKS,
     Ending,
@@ -26,6 +26,7 @@ from gateway.events import (
 from gateway.picture import Picture
 from gateway.sessions.live_team import transcript
 from gateway.store.units import threads
+from gateway.transcript import markdown
 from tests.fakes.news import apply_all, news_of
 from tests.fakes.scripted_model import ScriptedModel, says
 from tests.gateway.scripted import of, opened, solo, turn

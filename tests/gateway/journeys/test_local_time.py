@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway.app.export import Replay
 from gateway.app.operator import owner_status
+from gateway.app.replay import Replay
 from gateway.app.threads import audit_table
 from gateway.base.calendar import local_time
 from gateway.config.budgets import Budget

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from gateway.app.export import markdown
 from gateway.events import (
     READERS,
     ContextSummarised,
@@ -21,6 +20,7 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway
 from gateway.store.units import events as event_units
+from gateway.transcript import markdown
 from teams import SelectorGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team

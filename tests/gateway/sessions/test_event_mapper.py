@@ -239,6 +239,19 @@ def test_the_models_usage_is_told():
     *_, last = transcript().map_item(message)
     assert isinstance(last, Usage)
     assert (last.agent, last.prompt_tokens, last.completion_tokens) == ("ann", 7, 3)
+    assert last.cost is None
+
+
+def test_an_answer_costs_what_its_agents_model_costs():
+    prices = {"gpt": 2.0}
+    script = EventMapper(
+        "t", "u", {"ann": "gpt", "bob": "own"}, cost=lambda model, *_: prices.get(model)
+    )
+    used = RequestUsage(prompt_tokens=7, completion_tokens=3)
+    said = [StopMessage(source=who, content="x", models_usage=used) for who in ("ann", "bob", "c")]
+    events = [event for message in said for event in script.map_item(message)]
+    costs = {event.agent: event.cost for event in events if isinstance(event, Usage)}
+    assert costs == {"ann": 2.0, "bob": None, "c": None}
 
 
 def shown_text(events) -> str:

@@ -4,11 +4,11 @@ from functools import partial
 
 import pytest
 
-from gateway.app.export import markdown
 from gateway.client import Answer
 from gateway.events import InputRequested, MessageFinished, Notice, TextDelta
 from gateway.registry import ToolRule
 from gateway.sessions.turn import SILENT
+from gateway.transcript import markdown
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.conditions import MaxMessageTermination, TextMentionTermination

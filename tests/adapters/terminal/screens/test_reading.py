@@ -39,6 +39,26 @@ async def test_a_code_block_is_copied_by_key_command_and_focus(tmp_path: Path):
         await chat.until(lambda: chat.app.clipboard == "ls")
         await chat.type("/copy code 2")
         await chat.until(lambda: chat.app.clipboard == CODE)
+        await chat.type("/copy 2")
+        await chat.until(lambda: chat.app.clipboard == "write")
+        await chat.type("/copy 9")
+        await chat.until_shown("There is no such message.")
+
+
+async def test_a_thread_is_written_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("/export")
+        await chat.until_shown("This thread is still empty.")
+        await chat.type("write")
+        await chat.until(lambda: client.all)
+        await chat.happen(speaker("helper"), said("helper", "m", "Done."), ended())
+        await chat.type("/export")
+        await chat.until(lambda: client.exported)
+        await chat.until(lambda: list(tmp_path.glob("*.md")))
+        await chat.type("/export events")
+        await chat.until(lambda: list(tmp_path.glob("*.jsonl")))
 
 
 async def test_a_person_who_looks_elsewhere_is_called(tmp_path: Path):

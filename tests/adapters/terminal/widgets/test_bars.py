@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.terminal.widgets.bars import StatusBar
+from gateway.agent_state import Used
 from tests.adapters.terminal.running import began, called, chatting, ended, said, speaker
 from tests.fakes.scripted_client import ScriptedClient
 
@@ -68,14 +69,16 @@ async def test_ctrl_d_leaves_only_in_an_empty_draft(tmp_path: Path):
     assert chat.app.return_value == 0
 
 
-@pytest.mark.parametrize("width", [38, 58, 78])
+@pytest.mark.parametrize("width", [38, 58, 98])
 async def test_the_status_line_has_whole_hints_only(width: int):
     bar = StatusBar()
-    bar.show_usage(["demo-model"], 1200, 34)
+    bar.show_usage(["demo-model"], Used(1200, 34, unpriced=1234))
     bar.show_ready(waits=False)
     state, *shown = bar.line(width).plain.split("  ")
     hints = ["F1 help", "ctrl+s threads", "ctrl+j new line"]
     assert state == "ready"
     assert [hint.strip() for hint in shown] == hints[: len(shown)]
-    assert len(bar.line(width)) + len("  demo-model in 1.2k  out 34") <= width
-    assert (len(shown) == len(hints)) == (width == 78)
+    usage = "demo-model  in 1.2k  out 34"
+    assert bar.usage(width) == (usage if width == 38 else f"{usage}  price unknown")
+    assert len(bar.line(width)) + 2 + len(bar.usage(width)) <= width
+    assert (len(shown) == len(hints)) == (width == 98)

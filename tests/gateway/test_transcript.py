@@ -1,6 +1,5 @@
 from typing import Any
 
-from gateway.app.export import markdown
 from gateway.client import ThreadInfo
 from gateway.events import (
     HumanText,
@@ -16,6 +15,7 @@ from gateway.events import (
     TurnStarted,
     WorkHandedOff,
 )
+from gateway.transcript import markdown
 
 THREAD = ThreadInfo(id="t", title="A\ntitle", team="demo", state="idle", updated_at=0.0)
 EXPECTED = """\
