@@ -1,4 +1,4 @@
-"""An agent in the picture of a thread, and what answers have used."""
+"""An agent in a thread's picture, and what answers have used."""
 
 from __future__ import annotations
 

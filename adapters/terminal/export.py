@@ -59,15 +59,12 @@ async def _stored(client: Client, thread: str, last: int) -> AsyncIterator[Sessi
 
 def _write(folder: Path, name: str, suffix: str, text: str) -> Path:
     """Write a file that is this person's alone, beside those that exist."""
-    for number in count(1):
-        path = folder / f"{name}{f'-{number}' if number > 1 else ''}{suffix}"
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise GatewayError(f"{path} can't be written: {error.strerror}.") from error
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        break
+    names = (f"{name}{f'-{number}' if number > 1 else ''}{suffix}" for number in count(1))
+    path = next(path for path in map(folder.joinpath, names) if not path.exists())
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise GatewayError(f"{path} can't be written: {error.strerror}.") from error
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
     return path

@@ -18,7 +18,7 @@ NOT_YET = "not asked yet"
 
 
 class TeamPanel(Static):
-    """Three lines for each agent, in the team's order."""
+    """A few lines for each agent, in the team's order."""
 
     def __init__(self) -> None:
         super().__init__(markup=False, id="team-panel")
@@ -35,13 +35,14 @@ class TeamPanel(Static):
 
 
 def _agent(name: str, model: str, state: AgentState | None) -> Content:
-    used = state.used if state else None
-    tokens = f"{format_tokens(used.tokens)} tokens" if used and used.tokens else ""
-    cost = "  ".join(filter(None, (model, tokens, used and format_cost(used))))
+    cost = ""
+    if state and (used := state.used).tokens:
+        cost = f"{format_tokens(used.tokens)} tokens  {format_cost(used)}"
     colour = f"bold $agent-{state.agent.colour}" if state else MUTED
     mark, doing, style = _doing(state)
     lines = [Content.assemble((mark, style), (name, colour)), Content.styled(f"  {doing}", style)]
-    return Content("\n").join([*lines, *([Content.styled(f"  {cost}", MUTED)] if cost else [])])
+    more = [Content.styled(f"  {each}", MUTED) for each in (model, cost) if each]
+    return Content("\n").join([*lines, *more])
 
 
 def _doing(state: AgentState | None) -> tuple[str, str, str]:
