@@ -220,9 +220,18 @@ def test_an_import_inside_a_function_breaks_a_contract(copy: Path, graph: Graph)
 
 
 SEEN_BY_ADAPTERS = (
-    *("adapter", "client", "conversation", "errors", "events", "history", "human_tools"),
-    *("interactions", "items", "missed", "pacing", "picture", "questions", "rates", "registry"),
-    *("surface", "values", "visible", "base", "render"),
+    *(
+        "adapter",
+        "agent_state",
+        "client",
+        "conversation",
+        "errors",
+        "events",
+        "history",
+        "human_tools",
+    ),
+    *("human_tools", "interactions", "items", "missed", "pacing", "picture", "questions"),
+    *("rates", "registry", "surface", "transcript", "values", "visible", "base", "render"),
     *("config.problems", "config.routes", "config.table"),
 )
 

@@ -302,17 +302,6 @@ def test_tokens_are_counted_for_the_thread_and_for_each_agent():
     assert {name: state.used.tokens for name, state in model.agents.items()} == {"a": 50, "b": 25}
 
 
-def test_what_answers_cost_is_summed_where_it_is_known():
-    usage = [
-        events.Usage(thread="", agent=agent, prompt_tokens=10, completion_tokens=5, cost=cost)
-        for agent, cost in (("a", 0.25), ("b", None), ("a", 0.5))
-    ]
-    model = model_of(*usage)
-    assert (model.used.cost, model.used.unpriced) == (0.75, 15)
-    used = {name: (state.used.cost, state.used.unpriced) for name, state in model.agents.items()}
-    assert used == {"a": (0.75, 0), "b": (0.0, 15)}
-
-
 # --- the news of an event ---
 
 

@@ -33,8 +33,9 @@ async def test_each_agent_has_its_state_model_tool_and_tokens(tmp_path: Path):
         await chat.until_shown("Team demo", "search")
         shown = [line.rpartition("│")[2].strip() for line in chat.text().splitlines()]
         at = shown.index("· planner")
-        assert shown[at : at + 3] == ["· planner", "rests", "gpt-x  932 tokens"]
-        assert shown[at + 4 : at + 7] == ["● coder", "runs shell", "gpt-y"]
-        assert shown[at + 8 : at + 10] == ["· [/nope]", "not asked yet"]
+        used = ["gpt-x", "932 tokens  price unknown"]
+        assert shown[at : at + 4] == ["· planner", "rests", *used]
+        assert shown[at + 5 : at + 8] == ["● coder", "runs shell", "gpt-y"]
+        assert shown[at + 9 : at + 11] == ["· [/nope]", "not asked yet"]
         await chat.happen(asked("coder", "r", "Which one?"))
         await chat.until_shown("? coder", "asks you")
