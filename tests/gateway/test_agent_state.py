@@ -1,4 +1,4 @@
-"""Sums of what answers have used, for a thread and for each agent."""
+"""Sums of what answers have used."""
 
 from gateway.agent_state import Used
 from gateway.events import Usage
