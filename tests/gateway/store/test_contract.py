@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gateway.content.attachments import MISSING
 from gateway.conversation import ConversationKey
-from gateway.errors import GatewayClosed, LeaseLost, NotFound, StoreInUse, Unstorable, works_later
-from gateway.events import Notice
+from gateway.errors import GatewayClosed, NotFound, StoreInUse, Unstorable, works_later
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
 from gateway.store.units import adapters as adapter_units
-from gateway.store.units import claims, deletion, events, threads
+from gateway.store.units import deletion, threads
 from gateway.store.units import rows as row_units
-from gateway.values import NO_ORIGIN, Origin
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import all_operations, rows_of
-from tests.gateway.store.talk import KEY as PLACE
-from tests.gateway.store.talk import take
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -134,100 +128,12 @@ async def test_seconds_of_each_transaction_are_observed(tmp_path):
     assert all(0 <= each < 60 for each in seconds)
 
 
-async def test_threads_are_found_by_title_and_text_whatever_the_case(tmp_path):
-    store = new_store(tmp_path)
-    async with store.own():
-        await store.run(row_units.create_thread, NEW, key=KEY, title="\u00c4rger mit 100% Rabatt")
-        await store.run(
-            row_units.create_thread, new(2), key=ConversationKey.local("t2"), title="Lunch"
-        )
-        found = [
-            [t.id for t in await store.run(threads.threads, search=s)]
-            for s in ("\u00e4RGER", "0%", "", "x")
-        ]
-    assert found == [["t1"], ["t1"], ["t2", "t1"], []]
-
-
-async def test_a_thread_is_renamed_and_says_so(tmp_path):
-    store = new_store(tmp_path)
-    async with store.own():
-        await store.run(row_units.create_thread, NEW, key=KEY)
-        [event] = await store.run(
-            threads.rename_thread, "t1", "A 'new' title\u0000?".replace("\u0000", "")
-        )
-        assert (await store.run(threads.thread, "t1")).title == "A 'new' title?"
-        assert await store.run(events.events, "t1") == [event]
-        assert await store.run(events.of_turn, "t1", event.turn) == [event]
-        assert await store.run(events.of_turn, "t1", "another") == []
-        with pytest.raises(NotFound):
-            await store.run(threads.rename_thread, "none", "x")
-
-
-async def test_the_newest_thread_is_one_of_the_config_by_its_path_or_else_its_text(tmp_path):
-    store, teams = new_store(tmp_path), ["demo"]
-    a, moved = Origin(path="/a", digest="same"), Origin(path="/moved", digest="same")
-
-    async def newest(origin: Origin, *teams: str) -> str:
-        found = await store.run(threads.newest_thread, origin, teams)
-        return found.id if found else ""
-
-    async with store.own():
-        for n, origin in enumerate([NO_ORIGIN, a, a, Origin(path="/b", digest="other")], 1):
-            made = replace(new(n), origin=origin)
-            await store.run(row_units.create_thread, made, key=ConversationKey.local(f"t{n}"))
-        elsewhere = ConversationKey(platform="localhost", workspace="T", channel="C", root="1")
-        await store.run(row_units.create_thread, replace(new(5), origin=a), key=elsewhere)
-        assert await newest(a, *teams) == "t3"
-        assert await newest(moved, *teams) == "t3"
-        assert await newest(a, "gone") == await newest(a) == ""
-        assert await newest(Origin(path="/c"), *teams) == ""
-        assert await newest(NO_ORIGIN, *teams) == "t1"
-        adopted = await store.run(threads.adopt_thread, "t2", moved)
-        assert (adopted.config, (await store.run(threads.thread, "t2")).config) == (
-            "/moved",
-            "/moved",
-        )
-        assert await newest(moved, *teams) == "t2"
-        assert await newest(moved, "gone") == ""
-        with pytest.raises(NotFound):
-            await store.run(threads.adopt_thread, "none", a)
-
-
-async def test_a_turn_of_another_config_s_thread_is_begun_by_who_is_for_all(tmp_path):
-    store = new_store(tmp_path)
-    own, other = Origin(path="/a", digest="a"), Origin(path="/b", digest="b")
-    async with store.own():
-        for n, key in enumerate([ConversationKey.local("t1"), PLACE], 1):
-            await store.run(row_units.create_thread, replace(new(n), origin=own), key=key)
-            await take(store, key=key, thread=f"t{n}")
-        assert await store.run(claims.begin, "t1", "boot", words=MISSING, only=other) is None
-        assert await store.run(claims.begin, "t2", "boot", words=MISSING, only=other) is not None
-        assert await store.run(claims.begin, "t1", "boot", words=MISSING, only=own) is not None
-        # Anew, as after a crash.
-        assert await store.run(claims.begin, "t1", "boot", words=MISSING, only=other) is None
-        assert await store.run(claims.begin, "t1", "boot", words=MISSING) is not None
-
-
-async def test_a_notice_of_no_turn_s_is_added_to_a_thread_that_is_there(tmp_path):
-    store = new_store(tmp_path)
-    async with store.own():
-        await store.run(row_units.create_thread, NEW, key=KEY)
-        notice = Notice(thread="t1", turn="", text="It could not be begun.")
-        assert await store.run(events.add_notice, "t1", notice) == tuple(
-            await store.run(events.events, "t1")
-        )
-        with pytest.raises(LeaseLost):
-            await store.run(events.add_notice, "none", notice)
-
-
 ODD_TEXTS = (
     *("", "'", '"', "\\", "%s %(a)s", ":name", "\n\t"),
     *("\u00e4\u6771\U0001f355", "\ud7ff\ue000", "a\u0301"),
 )
 INSERT = "INSERT INTO marks (platform, name, value) VALUES (:platform, :name, :value)"
 FIND = "SELECT value FROM marks WHERE value = :text OR value LIKE ':%' ORDER BY name"
-
-
 NO_PLACE = [10**30, -(2**63) - 1, "half \ud83d", "\udc00", None, {1}, 1j]
 
 

@@ -56,18 +56,6 @@ async def test_a_card_that_changes_is_an_edit_and_a_preview_is_none(tmp_path):
     assert work.messages[0].quotes == (resolved,)
 
 
-async def test_an_edit_that_came_before_its_message_is_kept_for_it(tmp_path):
-    store = new_store(tmp_path)
-    async with store.own():
-        await end(store, await begun(store))
-        await edit(store, "newest", "3")
-        await edit(store, "older", "2")
-        assert await rows_of(store, "SELECT text FROM early_edits") == [("newest",)]
-        await take(store, "as written", number="1")
-        assert await rows_of(store, "SELECT * FROM early_edits") == []
-        assert (await begin(store)).messages[0].text == "newest"
-
-
 async def test_an_edit_that_comes_too_late_is_offered_once_and_run_on_demand(tmp_path):
     store = new_store(tmp_path)
     async with store.own():

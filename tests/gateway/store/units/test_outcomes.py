@@ -1,11 +1,9 @@
 """Commands that begin or delete a thread."""
 
-from typing import get_args
-
 import pytest
 
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.store.decisions import Decision, NewConversation, QueueEntry, ThreadDeletion
+from gateway.store.decisions import NewConversation, QueueEntry, ThreadDeletion
 from gateway.store.units import inbox
 from gateway.store.units import threads as thread_units
 from tests.fakes.decided import decided
@@ -41,7 +39,3 @@ async def test_an_older_thread_is_deleted_and_the_current_one_stays(store):
     assert (accepted.thread, accepted.forgotten) == ("new", "old")
     (thread,) = await store.run(thread_units.threads)
     assert (thread.id, thread.current) == ("new", True)
-
-
-def test_every_decision_is_carried_out():
-    assert {*inbox.CARRIED_OUT} == {*get_args(Decision)}

@@ -8,24 +8,9 @@ from gateway.base.calendar import Scope
 from gateway.content.attachments import MISSING
 from gateway.conversation import Attachment
 from gateway.errors import LeaseLost
-from gateway.events import (
-    COMPACT,
-    CONTINUE,
-    ContextFill,
-    MessageFinished,
-    Notice,
-    ToolStarted,
-    TurnFinished,
-)
+from gateway.events import COMPACT, CONTINUE, MessageFinished, Notice, TurnFinished
 from gateway.store.decisions import CommandedTurn, TurnRetry, TurnStop
-from gateway.store.records import (
-    CallRow,
-    CallStatus,
-    Checkpoint,
-    ModelUse,
-    OpenMessage,
-    UsageTotals,
-)
+from gateway.store.records import Checkpoint, ModelUse, OpenMessage, UsageTotals
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import MAX_RESUMES, TurnEnd, TurnUpdate
 from gateway.store.units import (
@@ -47,24 +32,7 @@ pytestmark = pytest.mark.usefixtures("database")
 
 WORDS = RecoveryWords(interrupted="it goes on", parked="it is not tried again", reason="crashed")
 FIRST = Checkpoint(kind="snapshot", data=b"{\0\xff}")
-THEN = Checkpoint(kind="delta", data=b"more")
-STARTED = ToolStarted(thread="t", call="k", agent="solo", tool="send", arguments="{}")
 USE = partial(ModelUse, person=ANN.id, team="demo", workspace="x:T1")
-
-
-def call(
-    status: CallStatus = "started", key: str = "k", tool: str = "send", result: str | None = None
-) -> CallRow:
-    return CallRow(
-        key=key,
-        agent=("team", "solo"),
-        tool=tool,
-        arguments_hash="h",
-        status=status,
-        result=result,
-    )
-
-
 SCOPES: dict[Scope | None, str] = {
     None: "",
     "thread": "t",
@@ -72,48 +40,6 @@ SCOPES: dict[Scope | None, str] = {
     "team": "demo",
     "workspace": "x:T1",
 }
-
-
-async def test_a_turn_that_rests_goes_on_with_all_that_it_had(tmp_path):
-    store = new_store(tmp_path)
-    async with store.own():
-        work = await begun(store)
-        shown = OpenMessage(message="m1", turn=work.lease.turn, agent="solo", text="so far")
-        await store.record(
-            work.lease,
-            TurnUpdate(
-                checkpoints=(FIRST, THEN),
-                shown=(shown,),
-                calls=(call(), call(key="k2", tool="look")),
-                events=(STARTED,),
-                joined=(work.messages[0].inbox,),
-                files_at=1_800_000_000_000_000_001,
-                handoff_from="solo",
-            ),
-        )
-        await store.record(work.lease, TurnUpdate(calls=(call("finished", result="{}"),)))
-        assert await store.run(rows.open_messages, "t") == (shown,)
-        assert await store.run(events.checkpoints, "t") == [FIRST, THEN]
-        await end(store, work, "paused")
-        again = await begin(store)
-        thread = await store.run(threads.thread, "t")
-    assert (again.resumed, again.delivered, again.saved) == (True, True, True)
-    assert again.open_messages == (shown,)
-    assert {each.key: (each.status, each.result) for each in again.calls} == {
-        "k": ("finished", "{}"),
-        "k2": ("started", None),
-    }
-    assert again.messages[0].joined
-    assert (thread.handoff_from, thread.files_at) == ("solo", 1_800_000_000_000_000_001)
-
-
-async def test_a_snapshot_takes_the_place_of_all_before_it(tmp_path):
-    store = new_store(tmp_path)
-    async with store.own():
-        work = await begun(store)
-        for each in (FIRST, THEN, THEN, Checkpoint(kind="snapshot", data=b"all"), THEN):
-            await store.record(work.lease, TurnUpdate(checkpoints=(each,)))
-        assert [part.data for part in await store.run(events.checkpoints, "t")] == [b"all", b"more"]
 
 
 async def test_text_that_grows_is_one_row_until_it_is_sealed(tmp_path):
@@ -247,18 +173,6 @@ async def test_a_summary_after_a_broken_turn_takes_its_messages_along(tmp_path, 
     assert work.broken
     assert work.messages == broken.messages
     assert work.half == ((("solo", "so far"),) if status == "interrupted" else ())
-
-
-async def test_the_fill_of_contexts_is_that_of_the_last_end_that_told_it(tmp_path):
-    store = new_store(tmp_path)
-    fill = (ContextFill(agent="solo", used=430, window=1000),)
-    told = TurnEnd(status="done", fill=fill)
-    async with store.own():
-        for each in (TurnEnd(status="done"), told, TurnEnd(status="failed")):
-            await take(store, "hello")
-            await store.record((await begin(store)).lease, TurnUpdate(end=each))
-        assert await store.run(events.fill, "t") == fill
-    assert fill[0].percent == "43 %"
 
 
 async def test_use_is_summed_by_each_scope_and_counted_again_for_a_retry(tmp_path):
