@@ -14,7 +14,6 @@ from gateway.access.authority import Access
 from gateway.client import Answer
 from gateway.conversation import ConversationKey
 from gateway.delivery.posted import OPENING, SCARCE
-from gateway.delivery.view import ThreadView
 from gateway.events import (
     FileMade,
     InputReminded,
@@ -80,10 +79,7 @@ def asked(request: str, agent: str = "a", kind: RequestKind = "text", **more) ->
 
 
 async def shown(
-    folder: Path,
-    *events,
-    surface: type[PlainSurface] = Surface,
-    limits: TextLimits | None = None,
+    folder: Path, *events, surface: type[PlainSurface] = Surface, limits: TextLimits | None = None
 ) -> Board:
     """The platform's messages after these events."""
     board = Board()
@@ -92,16 +88,6 @@ async def shown(
         await story.tell(*events)
         await story.told()
     return board
-
-
-async def test_an_answer_comes_to_stand_in_the_thread(tmp_path: Path) -> None:
-    board = Board()
-    async with served(tmp_path, Surface(board), lambda: solo("Hello there.")) as gateway:
-        await say(gateway, "hi")
-        await all_told(gateway)
-    assert board.texts == ["solo: Hello there."]
-    assert board.busy[-1] == "idle"
-    assert board.posted[0].place.asker == ANN.id
 
 
 async def test_a_turn_and_its_delivery_are_four_commits(tmp_path: Path) -> None:
@@ -482,14 +468,6 @@ async def test_a_question_does_not_wait_for_growing_text(tmp_path: Path) -> None
     assert board.texts == ["a: One two", "? r1? open"]
 
 
-def test_a_view_forgets_what_is_told() -> None:
-    view = ThreadView()
-    for seq, event in enumerate((BEGIN, said("a", "m", "Hi."), DONE), 1):
-        view.apply(replace(event, seq=seq))
-    assert view.forget_before(None) == 3
-    assert view.items == []
-
-
 async def test_a_surface_that_edits_but_does_nothing_else_gets_growing_text(tmp_path: Path) -> None:
     board = await shown(
         tmp_path,
@@ -683,30 +661,6 @@ class LateEnds(Surface):
         await super().ready(place, use)
         if use == "final":
             await self.may_end.wait()
-
-
-async def test_a_new_message_does_not_wait_for_the_end_of_one_above_it(tmp_path):
-    board, clock = Board(), VirtualClock()
-    surface = LateEnds(board)
-    async with served(tmp_path, surface, clock=clock) as gateway:
-        story = await Story.begun(gateway)
-        await story.tell(BEGIN, delta("a", "m", "One"))
-        await board.until(lambda b: b.texts == ["a: One"])
-        await story.tell(said("a", "m", "One two."), DONE)
-        while not gateway.vitals.owed:  # noqa: ASYNC110 (a figure tells nobody)
-            await asyncio.sleep(0.005)
-        assert [(each.adapter, each.limit, each.threads) for each in gateway.vitals.owed] == [
-            ("scripted", "finals", 1)
-        ]
-        await story.tell(BEGIN, said("b", "n", "Another."), DONE)
-        while len(board.posted) < 2:
-            await asyncio.sleep(0.005)
-            clock.advance(0.25)
-        assert board.texts == ["a: One", "b: Another."]
-        surface.may_end.set()
-        await all_told(gateway, clock)
-        assert board.texts == ["a: One two.", "b: Another."]
-        assert gateway.vitals.owed == []
 
 
 async def test_the_rest_of_a_message_stands_before_what_was_said_after_it(tmp_path):
