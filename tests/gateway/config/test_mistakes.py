@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import Field, ValidationError
+from pydantic import Discriminator, Field, ValidationError
 
 from gateway.config.mistakes import Mistake
 from gateway.config.remains import Remains
@@ -36,6 +36,31 @@ class Table(Section):
 
     key: Secret | None = None
     """A secret."""
+
+
+class Round(Section):
+    """A round table."""
+
+    type: Literal["round"]
+
+
+class Square(Section):
+    """A square table."""
+
+    type: Literal["square"]
+
+
+class Typed(Section):
+    """A table of some kind."""
+
+    type: str = "a"
+    """Kind of it."""
+
+    size: int = 3
+    """Size of it."""
+
+    one: Annotated[Round | Square, Discriminator("type")] | None = None
+    """A table of one of two kinds."""
 
 
 def mistake(written: dict[str, Any]) -> tuple[Mistake, Remains]:
@@ -81,6 +106,24 @@ def test_a_misspelt_key_gets_its_right_name() -> None:
     other, left = mistake({"zzz": 1})
     assert not other.rename(left)
     assert not mistake({"mode": "ster"})[0].is_unknown_name
+
+
+@pytest.mark.parametrize(
+    ("written", "path", "means"),
+    [
+        ({"type": "b", "sise": 1}, ("sise",), False),
+        ({"tpye": "b"}, ("tpye",), True),
+        ({"one": {"tpye": "b"}}, ("one", "tpye"), True),
+    ],
+)
+def test_a_misspelt_key_may_stand_for_the_kind(
+    written: dict[str, Any], path: tuple[str, ...], means: bool
+) -> None:
+    remains = Remains(written)
+    with pytest.raises(ValidationError) as caught:
+        Typed.model_validate(remains.data())
+    [found] = [Mistake(Typed, each, written, remains) for each in caught.value.errors()]
+    assert (found.path, found.means_the_type) == (path, means)
 
 
 def test_a_mistake_that_was_told_before_follows() -> None:

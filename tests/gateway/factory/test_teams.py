@@ -9,17 +9,11 @@ import pytest
 
 from gateway.app.load import load_config
 from gateway.conversation import LOCAL_OPERATOR
-from gateway.factory.ownership import holdings_of, local_executors, model_clients, own_parts
+from gateway.factory.ownership import model_clients, own_parts
 from gateway.factory.teams import TeamBuildError, TeamFactory
-from teams import RoundRobinGroupChat
-from teams.agents import AssistantAgent
-from teams.agents.openai import OpenAIAgent
 from teams.base import TaskResult, Team, ToolCall
-from teams.memory import ListMemory
-from teams.memory.redis import RedisMemory, RedisMemoryConfig
 from teams.messages import ModelClientStreamingChunkEvent
 from teams.model_context import AutoChatCompletionContext
-from teams.models.replay import ReplayChatCompletionClient
 
 PARTS = """
 from pydantic import BaseModel
@@ -62,8 +56,6 @@ def scripted(*answers):
 plain = scripted("Hello there", "Bye now", "Still here", "And on")
 handing = scripted(call("transfer_to_b"), "Got it. DONE")
 searching = scripted(call("search", query="parley"), "Found it. DONE")
-
-
 own = scripted(call("own", text="mine"), "Done")
 
 
@@ -322,10 +314,7 @@ def test_a_tool_that_can_not_be_used_is_a_mistake_of_the_config(parts, setting, 
         ("workbench = ['parts:search']", "TypeError: "),
         ("workbench = ['parts:remember']", "'parts:remember' returned a ListMemory, expected a W"),
         ("memory = ['parts:team_async']", "TypeError: "),
-        (
-            "output_content_type = 'parts:search'",
-            "'parts:search' is not a pydantic model",
-        ),
+        ("output_content_type = 'parts:search'", "'parts:search' is not a pydantic model"),
         ("tools = ['parts:search', 'parts:search']", "Tool names of agent 'a' must be unique"),
     ],
 )
@@ -941,13 +930,7 @@ agents.b = { system_message = "First" }
 def test_the_agents_of_teams_inside_are_known_before_anything_is_built(own):
     models = factory(own, NESTED).info("outer").models
     label = "own:silent"
-    assert models == {
-        "a": label,
-        "runner": "",
-        "b": label,
-        "society": label,
-        "filtered": "",
-    }
+    assert models == {"a": label, "runner": "", "b": label, "society": label, "filtered": ""}
 
 
 def test_a_change_in_a_team_inside_changes_the_definition_of_the_outer(own):
@@ -974,36 +957,3 @@ async def test_a_team_from_python_may_take_part_in_one_of_toml(parts):
     )
     team = (await source.build("t", workdir=parts / "inner")).team
     assert [line.split(": ")[0] for line in await said(team)] == ["user", "a", "a"]
-
-
-def test_a_memorys_store_is_closed_with_its_team_and_makes_no_files():
-    store = RedisMemory(RedisMemoryConfig(sequential=True))
-    model = ReplayChatCompletionClient(["hi"])
-    agent = AssistantAgent("solo", model, memory=[ListMemory(), store])
-    holds = holdings_of(RoundRobinGroupChat([agent]))
-    assert (holds.closes, holds.acts) == ((store.close,), False)
-
-
-async def test_the_client_that_a_component_makes_is_closed_with_its_team(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-    config = {"name": "a", "description": "d", "model": "gpt-4o", "instructions": "i"}
-    agent = OpenAIAgent.load_component(
-        {
-            "provider": "autogen_ext.agents.openai.OpenAIAgent",
-            "component_type": "agent",
-            "config": config,
-        }
-    )
-    assert agent.close in holdings_of(RoundRobinGroupChat([agent])).closes
-    await agent.close()
-
-
-@pytest.mark.parametrize("kind", ["local", "jupyter"])
-def test_no_executor_is_imported_to_look_for_one(monkeypatch: pytest.MonkeyPatch, kind: str):
-    module = f"teams.code_executors.{kind}"
-    monkeypatch.delitem(sys.modules, module, raising=False)
-    agent = AssistantAgent("a", ReplayChatCompletionClient(["a"]))
-    assert local_executors(RoundRobinGroupChat([agent], max_turns=1)) == []
-    assert module not in sys.modules

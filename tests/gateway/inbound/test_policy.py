@@ -11,8 +11,6 @@ from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.client import Answer
 from gateway.config.routes import Route
 from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
-from gateway.events import RequestKind
-from gateway.inbound.commands import command_infos, parse_command
 from gateway.inbound.policy import (
     CODE_GIVEN,
     FULL,
@@ -40,55 +38,21 @@ from gateway.store.decisions import (
     QueueRemoval,
     RepeatedTurn,
     RequestAnswer,
-    RequestSupport,
     TurnStop,
 )
 from gateway.store.records import Grant, Request, Situation, Thread
-
-ASKER, OTHER = Author(id="x:asker", name="Ann"), Author(id="x:other", name="Bob")
-KEY = ConversationKey(platform="x", root="1")
-
-
-class Everybody(Access):
-    def judge(self, message):
-        return Admission()
-
-
-def request(kind: RequestKind = "text", number=1, **more) -> Request:
-    return Request(
-        id=f"{number:012x}",
-        engine_id=f"e{number}",
-        thread="t",
-        turn="u",
-        kind=kind,
-        agent=("a",),
-        prompt="Well?",
-        asked_at=9_000.0,
-        asker=ASKER.id,
-        **more,
-    )
-
-
-def situation(*requests: Request, named=None, status=None, **more) -> Situation:
-    thread = Thread(id="t", title="", team="demo", state="idle", updated_at=0.0, key=KEY)
-    status = status or ("waiting" if requests else None)
-    values: dict[str, Any] = {
-        "thread": thread,
-        "waiting": 0,
-        "asker": ASKER.id,
-        "told": None,
-        **more,
-    }
-    return Situation(status=status, requests=requests, named=named, **values)
-
-
-def meaning(text, at: Situation, author=ASKER, access=None, **more):
-    message = InboundMessage(key=KEY, author=author, text=text, **more)
-    return usual_rules(message, access or Everybody(), now=10_000.0).decide(at)
-
-
-TEXT, OPEN = request(), request("approval", 2)
-CHOICE = request("choice", 3, options=("Small", "Large"))
+from tests.gateway.inbound.situations import (
+    ASKER,
+    CHOICE,
+    KEY,
+    OPEN,
+    OTHER,
+    TEXT,
+    Everybody,
+    meaning,
+    request,
+    situation,
+)
 
 
 @pytest.mark.parametrize(
@@ -127,16 +91,6 @@ def test_a_text_means(text, at, author, expected):
         assert (found.request, found.answer) == (expected.id, Answer(kind="text", text=text))
     else:
         assert found == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [("large", "Large"), (" 1 ", "Small"), ("3", "3"), ("neither", "neither")],
-)
-def test_a_choice_is_made_by_name_or_number_or_in_words_of_ones_own(text, answer):
-    found = meaning(text, situation(CHOICE))
-    assert isinstance(found, RequestAnswer)
-    assert found.answer.text == found.outcome == answer
 
 
 ANY = "approved for this thread: any arguments"
@@ -250,64 +204,6 @@ def test_where_one_request_is_open_a_verdict_need_not_name_it(text, answer):
     found = meaning(text, situation(OPEN, TEXT), LOCAL_OPERATOR)
     assert isinstance(found, RequestAnswer)
     assert (found.request, found.answer) == (OPEN.id, answer)
-
-
-def test_what_is_no_id_approves_nothing():
-    found = meaning("/approve deadbeef", situation(OPEN), LOCAL_OPERATOR)
-    assert found == CommandReply(reply=f"Say which one: {OPEN.id}.")
-
-
-@pytest.mark.parametrize(
-    ("text", "suggested"),
-    [
-        ("/nonsense", ""),
-        ("!foo", ""),
-        ("!stpo", " Did you mean '/stop'?"),
-        ("/STAUTS please", " Did you mean '/status'?"),
-        ("!aprove 000000000002", " Did you mean '/approve'?"),
-    ],
-)
-def test_an_unknown_command_is_answered_with_those_that_exist(text, suggested):
-    found = meaning(text, situation())
-    assert isinstance(found, CommandReply)
-    name = text[1:].split()[0].lower()
-    assert found.reply.startswith(
-        f"There is no command '{name}'.{suggested} The commands are /new, /stop, "
-    )
-    assert all(f"/{info.name}" in found.reply for info in command_infos())
-
-
-def test_help_names_every_command():
-    found = meaning("/help", situation())
-    assert isinstance(found, CommandReply)
-    usages = [f"/{info.name} {info.argument}".rstrip() for info in command_infos()]
-    described = zip(usages, command_infos(), strict=True)
-    lines = [f"{usage}  {info.description}" for usage, info in described]
-    assert found.reply.splitlines() == lines
-    assert "/revoke TOOL  withdraw the approval of a tool" in lines
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "stop",
-        "/usr/bin is missing",
-        "approve the budget",
-        "deny everything",
-        "1/2",
-        "",
-        "a /stop",
-        "!",
-        "!!!",
-        "! stop",
-        "!important: read this",
-        "!important things come first",
-        "!use this text",
-        "!= is an operator",
-    ],
-)
-def test_ordinary_text_is_no_command(text):
-    assert parse_command(text) is None
 
 
 def test_a_request_is_named_by_a_click_a_command_or_a_reply():
@@ -462,52 +358,6 @@ def test_an_edit_or_a_deletion_means(author, access, edited, deleted):
     text = f"approve {OPEN.id}"  # an edit is never an answer
     assert meaning(text, at, author, access, event="edit") == edited
     assert meaning("", at, author, access, event="delete") == deleted
-
-
-@pytest.mark.parametrize(
-    ("supporters", "always", "answer", "expected"),
-    [
-        (
-            (),
-            True,
-            "approve",
-            RequestSupport(request=OPEN.id, kind="approve", approved=1, quorum=3),
-        ),
-        (("x:1",), True, "approve_always", 2),
-        (
-            ("x:1", "local:operator"),
-            True,
-            "approve",
-            "You have already approved this (2 of 3 so far).",
-        ),
-        (
-            ("x:1", "x:2"),
-            True,
-            "approve_always",
-            "approved for this thread by 3 people: any arguments",
-        ),
-        (("x:1", "x:2"), False, "approve_always", "approved by 3 people"),
-        (("x:1", "x:2"), True, "approve", "approved by 3 people"),
-        (("x:1", "x:2"), True, "deny", "denied"),
-    ],
-)
-def test_an_approval_that_several_people_give(supporters, always, answer, expected):
-    kinds = ["approve_always" if always else "approve"] * len(supporters)
-    asked = replace(OPEN, quorum=3, supporters=supporters, support_kinds=kinds)
-    click = Click(request=asked.id, answer=Answer(kind=answer))
-    found = meaning("", situation(asked, named=asked), LOCAL_OPERATOR, click=click)
-    match found:
-        case RequestSupport() if isinstance(expected, int):
-            assert (found.approved, found.kind) == (expected, "approve_always")
-        case RequestSupport():
-            assert found == expected
-        case CommandReply():
-            assert found.reply == expected
-        case RequestAnswer():
-            assert found.outcome == expected
-            assert found.grant == ("" if "for this thread" in expected else None)
-        case _:
-            pytest.fail(str(found))
 
 
 @pytest.mark.parametrize(

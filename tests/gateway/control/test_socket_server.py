@@ -5,31 +5,22 @@ import os
 import sys
 import tempfile
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 
-from gateway.client import Answer, Choice, SentFile
+from gateway.client import Answer
 from gateway.control.operations import OPERATIONS, Operator, Process
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_place import NAME
-from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreInUse
+from gateway.control.socket_server import FixedProcess
+from gateway.errors import GatewayError, StoreInUse
 from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
 from gateway.store.units import events as event_units
 from tests.fakes.new_store import new_store
-from tests.gateway.scripted import (
-    Door,
-    ScriptedTeams,
-    calls,
-    ends,
-    model,
-    of,
-    opened,
-    solo,
-    turn,
-    until,
-)
+from tests.gateway.scripted import ScriptedTeams, calls, ends, of, opened, solo, turn, until
 
 
 def test_every_operation_has_its_row_in_the_table():
@@ -40,49 +31,6 @@ def test_every_operation_has_its_row_in_the_table():
         for name, _ in inspect.getmembers(each, inspect.iscoroutinefunction)
     }
     assert methods == OPERATIONS.keys()
-
-
-async def test_a_second_client_sees_and_does_what_the_first_can(tmp_path):
-    door = Door()
-
-    async def wait() -> str:
-        """Wait."""
-        await door.pass_through()
-        return "ok"
-
-    shared = model(calls("wait"), "Done waiting.", "Hello again.")
-    async with opened(tmp_path, lambda: solo(shared, tools=[wait])) as local:
-        client = await SocketClient.connect(tmp_path)
-        thread = await client.create_thread(title="Far away")
-        assert await client.thread(thread.id) == thread
-        file = SentFile(name="ä.txt", media_type="text/plain", data="over there? ü>~".encode())
-        receipt = await client.send(thread.id, "go")
-        assert receipt.outcome == "turn"
-        await door.reached.wait()
-        queued = await client.send(thread.id, "never mind", files=[file])
-        assert await client.withdraw(thread.id, queued.inbox) == "never mind"
-        assert await client.withdraw(thread.id, queued.inbox) is None
-        door.open()
-        assert await until(client, thread.id, ends) == await until(local, thread.id, ends)
-        await client.rename_thread(thread.id, "Near")
-        assert [found.title for found in await client.threads(search="near")] == ["Near"]
-        assert not await client.stop(thread.id)
-        assert client.commands() == local.commands()
-        assert await client.agents() == await local.client.agents() != {}
-        assert await client.agents("a team of old") == {}
-        assert await client.choices("team") == await local.client.choices("team") != []
-        assert await client.choices("model") == [
-            Choice(name="small", description="replay-small"),
-            Choice(name="large", description="replay-large"),
-            Choice(name="default", description="each agent its own again"),
-        ]
-        assert (client.owner(), local.client.owner()) == (os.getpid(), None)
-        status = await client.status()
-        assert (status.pid, status.running) == (os.getpid(), 0)
-        assert status.counts is not None
-        assert status.counts.threads == {"idle": 1}
-        await client.delete_thread(thread.id)
-        assert await local.client.threads() == []
 
 
 async def test_a_request_is_answered_through_the_socket(tmp_path):
@@ -152,27 +100,6 @@ async def test_what_goes_wrong_is_answered(tmp_path, line, kind):
     assert answer["error"]["text"]
 
 
-async def test_errors_arrive_as_what_they_were(tmp_path):
-    async with opened(tmp_path, lambda: solo("one")):
-        client = await SocketClient.connect(tmp_path)
-        with pytest.raises(NotFound, match="no thread 'none'"):
-            await client.thread("none")
-        with pytest.raises(GatewayError, match="not a valid call"):
-            await client.call("send", {"wrong": 1})
-    with pytest.raises(GatewayClosed, match="Parley is not running"):
-        await client.threads()
-
-
-async def test_without_an_owner_there_is_nothing_to_connect_to(tmp_path):
-    with pytest.raises(GatewayClosed, match="Parley is not running"):
-        await SocketClient.connect(tmp_path)
-    async with opened(tmp_path, lambda: solo("one")):
-        await SocketClient.connect(tmp_path)
-    with pytest.raises(GatewayClosed):
-        await SocketClient.connect(tmp_path)
-    assert not (tmp_path / NAME).exists()
-
-
 async def test_the_socket_is_the_owners_alone_also_where_the_path_is_too_long_for_one(
     tmp_path, monkeypatch
 ):
@@ -220,7 +147,7 @@ async def test_a_second_process_talks_to_the_team(tmp_path):
 
 OWNER = """
 import asyncio, pathlib, sys
-from gateway.errors import StoreInUse
+from gateway.errors import GatewayError, StoreInUse
 from tests.fakes.new_store import new_store
 
 async def main():
@@ -247,13 +174,11 @@ async def test_a_second_process_cannot_own_the_store_and_learns_who_does(tmp_pat
         assert await (await SocketClient.connect(tmp_path)).threads() == []
 
 
-class Newer:
-    """An owner of a later version, which knows one more outcome."""
-
-    async def call(self, operation, params):
-        return {"inbox": 1, "thread": "t", "outcome": "postponed", "reply": "", "private": False}
-
-
-async def test_an_owner_of_another_version_is_named_as_that():
-    with pytest.raises(GatewayError, match="another version of Parley"):
-        await OPERATIONS["send"].call(Newer(), "t", "hello")
+@pytest.mark.parametrize(("watches", "said"), [(True, "by itself"), (False, "only at its start")])
+async def test_a_process_that_keeps_its_config_reloads_and_restores_nothing(watches, said):
+    process = FixedProcess(watches=watches)
+    assert process.watches is watches
+    with pytest.raises(GatewayError, match=said):
+        await process.reload(dry_run=False)
+    with pytest.raises(GatewayError, match="uses the store"):
+        await process.restore(Path("backup"))
