@@ -1,10 +1,10 @@
 """Options of the bot's commands."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from adapters.discord.outbound.commands import command_payloads
+from adapters.discord.outbound.commands import ON_MESSAGE, command_payloads, sync_commands
 from gateway.client import CommandInfo
 from gateway.inbound.commands import command_infos
 
@@ -34,3 +34,29 @@ def test_commands_that_take_words_and_no_others_have_options():
 def test_a_command_that_needs_its_word_says_so():
     (number,) = options(*command_infos())["again"]
     assert (number["name"], number["required"]) == ("number", True)
+
+
+INFOS = [CommandInfo(name="stop", description="stop the team")]
+
+
+class Rest:
+    """Discord's commands of one application."""
+
+    def __init__(self, commands: list[Any]) -> None:
+        self.commands = commands
+        self.written = 0
+
+    async def call(self, method: str, path: str, json: Any = None) -> Any:
+        assert path == "/applications/5/commands"
+        if method == "PUT":
+            self.commands, self.written = [{**each, "id": "1"} for each in json], self.written + 1
+        return self.commands
+
+
+async def test_only_what_differs_is_written() -> None:
+    rest = Rest([{"name": "old", "type": 1}])
+    wanted = command_payloads("ask", INFOS)
+    changes = await sync_commands(cast("Any", rest), "5", wanted)
+    assert changes == f"added ask, stop, {ON_MESSAGE}; removed old"
+    assert await sync_commands(cast("Any", rest), "5", wanted) == ""
+    assert rest.written == 1

@@ -8,14 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.slack.action_ids import ASK_TEAM
-from adapters.slack.connection.payload import as_command, escaped, gateway_text, plain
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
-from adapters.slack.inbound.parse_events import parse_event
+from adapters.slack.inbound.parse_events import parse_event, parse_history_message
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import (
-    Acted,
     Draft,
     HomeVisit,
     IgnoredPayload,
@@ -24,9 +20,7 @@ from adapters.slack.inbound.parsed import (
     Uninstallation,
 )
 from gateway.adapter import IgnoredReason
-from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
-from gateway.interactions import AnswerNow, Choice, Click, Command, Form, FormOpening, Rating
 from gateway.visible import VisibleContent, Writer
 
 ME = Workspace(id="T1", url="https://home.slack.com/", user="UBOT", bot="BBOT")
@@ -220,164 +214,7 @@ def test_an_organisations_installation_says_the_workspace_elsewhere() -> None:
 # --- interactions ---
 
 
-def pressed(action_id: str, value: str = "r1", **more: Any) -> Any:
-    return parse_interaction(
-        {
-            "type": "block_actions",
-            "team": {"id": "T1"},
-            "user": {"id": "U1", "team_id": "T1"},
-            "trigger_id": "tr1",
-            "response_url": "https://hooks.slack.com/actions/1",
-            "container": {"channel_id": "C1", "message_ts": TS, "thread_ts": ROOT},
-            "actions": [{"action_id": action_id, "value": value, "action_ts": "9.1", **more}],
-        },
-        ME,
-    )
-
-
-@pytest.mark.parametrize(
-    ("kind", "answer"), [("approve", "approve"), ("below", "approve_below"), ("deny", "deny")]
-)
-def test_a_button_answers_its_request(kind: str, answer: Any) -> None:
-    found = pressed(f"g:{kind}:0")
-    assert found.does == Click(request="r1", answer=Answer(kind=answer))
-    draft, message = found.draft, found.draft.message
-    assert (message.key, message.event, draft.meant) == (KEY, "click", True)
-    assert message.dedupe == (f"slack/click/T1/{TS}/g:{kind}:0/9.1/U1",)
-
-
-def test_other_buttons_want_something_else() -> None:
-    assert pressed("theirs") == IgnoredPayload("another app")
-    assert pressed("g:choice:2").does == Choice(request="r1", number=2)
-    menu = pressed("g:choice:0", selected_option={"value": "r1:5"})
-    assert menu.does == Choice(request="r1", number=5)
-    assert pressed("g:feedback:0", "part:1").does == Rating(part="part", good=True)
-    assert pressed("g:command:0", "/retry").does == Command(text="/retry")
-    assert pressed("g:missed:0", ROOT).does == AnswerNow(first=ROOT)
-    modal = pressed("g:note:0")
-    assert (modal.does, modal.trigger) == (FormOpening(request="r1", kind="note"), "tr1")
-
-
-def submitted(metadata: str, text: str = " too risky ") -> Any:
-    return parse_interaction(
-        {
-            "type": "view_submission",
-            "team": {"id": "T1"},
-            "user": {"id": "U1"},
-            "view": {
-                "id": "V1",
-                "callback_id": CALLBACK,
-                "private_metadata": metadata,
-                "state": {"values": {BLOCK: {INPUT: {"value": text}}}},
-            },
-        },
-        ME,
-    )
-
-
-def test_a_modal_answers_where_it_was_opened() -> None:
-    place = ModalPlace(kind="note", request="r1", channel="C1", message=TS, thread=ROOT)
-    found = submitted(place.dump())
-    message = found.draft.message
-    assert found.does == Form(request="r1", kind="note", text=" too risky ")
-    assert (message.key, message.event) == (KEY, "modal")
-
-
-@pytest.mark.parametrize("metadata", ["", "{}", "[]", '{"kind": "x"}', "null"])
-def test_a_modal_of_nowhere_is_ignored(metadata: str) -> None:
-    assert submitted(metadata) == IgnoredPayload("malformed")
-
-
-def test_the_command_and_the_shortcut() -> None:
-    payload = {
-        "command": "/parley",
-        "team_id": "T1",
-        "channel_id": "D1",
-        "user_id": "U1",
-        "trigger_id": "tr",
-        "text": " help ",
-    }
-    found = parse_command(payload, ME, "/parley")
-    assert isinstance(found, Acted)
-    assert (found.does, found.draft.message.direct) == (Command(text="help"), True)
-    assert parse_command(payload, ME, "/other") == IgnoredPayload("another app")
-    said = {"ts": TS, "thread_ts": ROOT, "text": "a fact", "user": "U2"}
-    passed_on = parse_interaction(
-        {
-            "type": "message_action",
-            "callback_id": ASK_TEAM,
-            "team": {"id": "T1"},
-            "user": {"id": "U1"},
-            "channel": {"id": "C1"},
-            "trigger_id": "tr",
-            "action_ts": "9.1",
-            "message": said,
-        },
-        ME,
-    )
-    assert isinstance(passed_on, Draft)
-    assert (passed_on.message.key, passed_on.message.at) == (KEY, 9.1)
-    assert [(kind, each.text, each.who.id) for kind, each in passed_on.pointed] == [
-        ("forward", "a fact", "U2")
-    ]
-
-
 # --- texts ---
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("<@UBOT> hi <@U2>", "hi @Bob"),
-        ("<@UBOT>, <@UBOT|parley>: hi <@UBOT>", "hi"),
-        ("hi <@UBOT> there", "hi @UBOT there"),
-        ("<@U9|eve> <#C1|general> <#C2>", "@eve #general #C2"),
-        ("<!here> <!subteam^S1|@ops> <!subteam^S2>", "@here @ops @S2"),
-        ("<!date^1392734382^{date}|Feb 18>", "Feb 18"),
-        (
-            "<https://a.b|a page> <https://a.b> <mailto:a@b.c|a@b.c>",
-            "a page (https://a.b) https://a.b a@b.c",
-        ),
-        ("1 &lt; 2 &amp;&amp; &amp;lt;", "1 < 2 && &lt;"),
-        ("<@UBOT>", ""),
-    ],
-)
-def test_text_is_what_people_see(text: str, shown: str) -> None:
-    assert plain(text, {"U2": "Bob"}, me="UBOT") == shown
-
-
-@pytest.mark.parametrize(
-    ("text", "command"),
-    [
-        ("!stop", "/stop"),
-        ("!STOP now", "/STOP now"),
-        ("!important", "!important"),
-        ("!stopping", "!stopping"),
-        ("stop!", "stop!"),
-    ],
-)
-def test_only_a_command_that_there_is_is_one(text: str, command: str) -> None:
-    assert as_command(text, {"stop"}) == command
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Start a new one with /new.", "Start a new one with !new."),
-        ("/new starts another one", "!new starts another one"),
-        ("`/queue drop 2` or /new-fangled", "`!queue drop 2` or /new-fangled"),
-        ("the file /new/notes and a/new thing", "the file /new/notes and a/new thing"),
-        ("https://a.example/new", "https://a.example/new"),
-        ("/newer", "/newer"),
-    ],
-)
-def test_commands_in_texts_of_the_gateways_own_are_those_that_people_type(text: str, shown: str):
-    assert gateway_text({"new", "queue"})(text) == shown
-    assert gateway_text(())("/new starts another one") == "/new starts another one"
-
-
-def test_escaped_text_mentions_nobody() -> None:
-    assert escaped("<!channel> & <@U1>") == "&lt;!channel&gt; &amp; &lt;@U1&gt;"
 
 
 # --- anything at all ---
@@ -409,3 +246,13 @@ def test_no_payload_breaks_a_parser(body: dict[str, Any], inner: Any, kind: str)
     parse_event(payload, ME, reactions=["eyes"])
     parse_interaction(payload, ME)
     parse_command(payload, ME, "/parley")
+
+
+def test_a_message_of_the_history_is_read_like_an_event() -> None:
+    said = {"type": "message", "user": "U1", "text": "hi", "ts": TS}
+    found = parse_history_message(said, "T1", "C1", ME)
+    assert isinstance(found, Draft)
+    assert (found.user, found.message.message_id) == ("U1", TS)
+    assert found.message.key.channel == "C1"
+    own = parse_history_message({**said, "user": "UBOT"}, "T1", "C1", ME)
+    assert isinstance(own, IgnoredPayload)
