@@ -154,11 +154,18 @@ class Client(Protocol):
     """
 
     async def threads(
-        self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
+        self,
+        *,
+        search: str = "",
+        platform: str = "",
+        own_first: bool = False,
+        limit: int = 50,
+        offset: int = 0,
     ) -> list[ThreadInfo]:
         """The threads, last used first; `search` has words of them.
 
-        All platforms' unless one is named: LOCAL for the terminal's own.
+        All platforms' unless one is named: LOCAL for the terminal's own. `own_first` has those of
+        other configs last, unless something is searched.
         """
         ...
 

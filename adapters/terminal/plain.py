@@ -134,7 +134,10 @@ class PlainChat:
         """Open the thread, and begin to read lines."""
         asked = self._settings
         await conversation.start(
-            thread=asked.thread, new=asked.new, team=asked.team, origin=asked.origin
+            thread=asked.thread,
+            new=asked.new or asked.resume,
+            team=asked.team,
+            origin=asked.origin,
         )
         if self._interactive:
             await conversation.load_agents()
@@ -142,6 +145,8 @@ class PlainChat:
             self._print_line(f"Parley in line mode{on}. /help lists commands, /quit ends the chat.")
         if conversation.attached and (self._interactive or conversation.runs_elsewhere):
             self._print_error(conversation.attached)
+        if asked.resume:
+            await self._list_threads(conversation, own_first=True)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(loop,), daemon=True, name="lines").start()
 
@@ -310,12 +315,16 @@ class PlainChat:
             if not (begun or self._interactive):
                 self.quit()
 
-    async def _list_threads(self, conversation: Conversation, rest: str) -> None:
+    async def _list_threads(
+        self, conversation: Conversation, rest: str = "", *, own_first: bool = False
+    ) -> None:
         """List threads, or open the one with this number of the list."""
         if rest.isdigit() and 0 < int(rest) <= len(self._listed):
             conversation.open(self._listed[int(rest) - 1])
             return
-        self._listed = await conversation.client.threads(search=rest, limit=LISTED)
+        self._listed = await conversation.client.threads(
+            search=rest, own_first=own_first, limit=LISTED
+        )
         for number, thread in enumerate(self._listed, 1):
             ago = format_age(time.time() - thread.updated_at)
             parts = [thread_title(thread), *list_place(thread), thread.state, *waits(thread), ago]

@@ -42,6 +42,8 @@ class Settings:
     """The thread to open; otherwise the one used last."""
     new: bool = False
     """An empty thread is opened."""
+    resume: bool = False
+    """The threads are listed over an empty one, those of this config first."""
     origin: Origin | None = None
     """The chat's config, once it is read."""
     team: str = ""

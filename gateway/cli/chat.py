@@ -35,7 +35,13 @@ if TYPE_CHECKING:
     help="Open this thread instead of the config's last one.",
     shell_complete=complete_threads,
 )
-@click.option("--new", is_flag=True, help="Start a new thread.")
+@click.option("--new", "opening", flag_value="new", help="Start a new thread.")
+@click.option(
+    "--resume",
+    "opening",
+    flag_value="resume",
+    help="List the threads, this config's first, to open one.",
+)
 @click.option(
     "--watch",
     is_flag=True,
@@ -48,7 +54,7 @@ def chat(
     config: Path | None,
     team: str,
     session: str | None,
-    new: bool,
+    opening: str | None,
     watch: bool,
     plain: bool,
     no_mouse: bool,
@@ -62,11 +68,17 @@ def chat(
     \b
     parley chat "What changed since yesterday?" --team reviewers
     """
+    new, resume = opening == "new", opening == "resume"
     if session is not None and (team or new):
         given = "--team" if team else "--new"
         raise click.UsageError(
             f"--session opens a thread that is there, with its own team; {given} starts a new "
             "one. Leave out one of them."
+        )
+    if resume and (session is not None or team or message not in (None, "-")):
+        raise click.UsageError(
+            "--resume lists the threads, of which you open one. Leave out the message, --session "
+            "and --team."
         )
     if message is not None and not message.strip():
         raise click.UsageError("The message is empty.")
@@ -111,6 +123,7 @@ def chat(
         operator=first.operator,
         thread=session,
         new=new or (message is not None and session is None),
+        resume=resume,
         team=team,
         first=(message or "").strip(),
     )

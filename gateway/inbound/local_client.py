@@ -43,11 +43,22 @@ class LocalClient:
         self._intake = intake
 
     async def threads(
-        self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
+        self,
+        *,
+        search: str = "",
+        platform: str = "",
+        own_first: bool = False,
+        limit: int = 50,
+        offset: int = 0,
     ) -> list[ThreadInfo]:
         """Threads, the last used first; `search` has words of them."""
         found = await self._store.run(
-            thread_units.threads, search=search, platform=platform, limit=limit, offset=offset
+            thread_units.threads,
+            search=search,
+            platform=platform,
+            own=self.origin() if own_first else None,
+            limit=limit,
+            offset=offset,
         )
         return [
             replace(each, asked=awaited(each.wait)) if each.wait else each

@@ -104,7 +104,13 @@ class ScriptedClient:
     # gateway.client.Client
 
     async def threads(
-        self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
+        self,
+        *,
+        search: str = "",
+        platform: str = "",
+        own_first: bool = False,
+        limit: int = 50,
+        offset: int = 0,
     ) -> list[ThreadInfo]:
         self._maybe_fail()
         found = [
@@ -112,7 +118,7 @@ class ScriptedClient:
             for entry in self.all.values()
             if search.lower() in entry.info.title.lower() and platform in ("", entry.info.platform)
         ]
-        found.sort(key=lambda info: -info.updated_at)
+        found.sort(key=lambda info: (own_first and info.foreign, -info.updated_at))
         return found[offset : offset + limit]
 
     async def thread(self, thread: str) -> ThreadInfo:

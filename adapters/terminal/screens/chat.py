@@ -178,7 +178,10 @@ class ChatScreen(LateClicks[None]):
         )
         asked = self._settings
         await conversation.start(
-            thread=asked.thread, new=asked.new, team=asked.team, origin=asked.origin
+            thread=asked.thread,
+            new=asked.new or asked.resume,
+            team=asked.team,
+            origin=asked.origin,
         )
         self.conversation = conversation
         self._side = ThreadList(conversation, self._settings.now)
@@ -191,6 +194,8 @@ class ChatScreen(LateClicks[None]):
         self._pace.changed()
         self.run_worker(self._pace.run, group="draw")
         self.run_worker(self._show_notices, group="notices")
+        if asked.resume:
+            self._list_threads(own_first=True)
 
     async def _agree(self, told: str) -> bool:
         """Ask whether a thread of another config may go on."""
@@ -492,11 +497,16 @@ class ChatScreen(LateClicks[None]):
         if self._side.display:
             self._side.focus_list()
             self._refresh_side()
-            return
+        else:
+            self._list_threads()
+
+    def _list_threads(self, *, own_first: bool = False) -> None:
         from adapters.terminal.widgets.overlay import show  # not at the start
         from adapters.terminal.widgets.thread_list import ThreadsScreen
 
-        show(self, ThreadsScreen(self.conversation, self._settings.now))
+        if self.conversation is not None:
+            now = self._settings.now
+            show(self, ThreadsScreen(self.conversation, now, own_first=own_first))
 
     @property
     def focus_chain(self) -> list[Widget]:

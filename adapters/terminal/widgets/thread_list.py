@@ -34,7 +34,10 @@ STATES = {"working": ("●", "$primary"), "waiting": ("?", "$warning"), "parked"
 
 
 class ThreadList(Vertical):
-    """Threads, the newest first. `now()` is in seconds since the epoch."""
+    """Threads, the newest first. `now()` is in seconds since the epoch.
+
+    `own_first` has those of other configs last.
+    """
 
     class Chosen(Message):
         """The person has opened a thread."""
@@ -48,8 +51,11 @@ class ThreadList(Vertical):
         ("p", "platform", "Platform"),
     ]
 
-    def __init__(self, conversation: Conversation, now: Callable[[], float]) -> None:
+    def __init__(
+        self, conversation: Conversation, now: Callable[[], float], *, own_first: bool = False
+    ) -> None:
         super().__init__()
+        self._own_first = own_first
         self.threads: list[ThreadInfo] = []
         self._conversation = conversation
         self._now = now
@@ -163,7 +169,11 @@ class ThreadList(Vertical):
         search = self._search_line.value.strip()
         with notify_errors(self):
             found = await self._conversation.client.threads(
-                search=search, platform=self._platform, limit=limit, offset=offset
+                search=search,
+                platform=self._platform,
+                own_first=self._own_first,
+                limit=limit,
+                offset=offset,
             )
             self._platforms = list(
                 dict.fromkeys([*self._platforms, *(thread.platform for thread in found)])
@@ -203,9 +213,11 @@ class ThreadsScreen(Overlay[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,ctrl+s", "dismiss", "Back")]
 
-    def __init__(self, conversation: Conversation, now: Callable[[], float]) -> None:
+    def __init__(
+        self, conversation: Conversation, now: Callable[[], float], *, own_first: bool = False
+    ) -> None:
         super().__init__()
-        self._list = ThreadList(conversation, now)
+        self._list = ThreadList(conversation, now, own_first=own_first)
 
     def compose(self) -> ComposeResult:
         """The list in a frame."""

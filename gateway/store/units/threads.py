@@ -71,6 +71,12 @@ def adopt_thread(connection: Connection, thread: str, origin: Origin) -> Thread:
 
 _LAST_USED = " ORDER BY t.updated_at DESC, t.rowid DESC"
 
+_OWN_FIRST = """
+ ORDER BY CASE WHEN t.key >= :local || '/' AND t.key < :local || '0' AND t.config <> :config
+    AND (:digest = '' OR t.config_digest <> :digest) THEN 1 ELSE 0 END,
+    t.updated_at DESC, t.rowid DESC
+"""
+
 _NEWEST = f"""
 {THREADS} WHERE {OF_PLATFORM} AND t.team IN {{teams}} AND (t.config = :config
     OR :digest <> '' AND t.config_digest = :digest AND NOT EXISTS (SELECT 1 FROM threads t
@@ -91,12 +97,14 @@ def threads(
     *,
     search: str = "",
     platform: str = "",
+    own: Origin | None = None,
     limit: int = 50,
     offset: int = 0,
 ) -> list[Thread]:
     """Threads, the last used first, each with what it waits for.
 
-    `search`: each of its parts is in a word of the thread's title or texts.
+    `search`: each of its parts is in a word of the thread's title or texts. Without it, the
+    terminal's threads that are not of the config `own` come last.
     """
     prefix = quote(platform, safe="")
     if parts := parts_of(search):
@@ -104,9 +112,12 @@ def threads(
         names, parameters = listed("row", found)
         rows = connection.fetch(f"{THREADS} WHERE t.rowid IN {names}{_LAST_USED}", parameters)
     else:
+        parameters = {"platform": prefix, "limit": limit, "offset": offset}
+        if own is not None:
+            parameters |= {"local": LOCAL, "config": own.path, "digest": own.digest}
+        order = _LAST_USED if own is None else _OWN_FIRST
         rows = connection.fetch(
-            f"{THREADS} WHERE {OF_PLATFORM}{_LAST_USED} LIMIT :limit OFFSET :offset",
-            {"platform": prefix, "limit": limit, "offset": offset},
+            f"{THREADS} WHERE {OF_PLATFORM}{order} LIMIT :limit OFFSET :offset", parameters
         )
     return _with_waits(connection, _with_places(connection, [thread_of(row) for row in rows]))
 

@@ -247,6 +247,16 @@ async def test_commands_list_open_rename_and_delete_threads():
     assert list(client.all) == ["a"]
 
 
+async def test_threads_of_other_configs_come_last_in_a_list_to_resume_from():
+    client = Team([ended()])
+    client.add_thread("Theirs", id="theirs", foreign=True, config="/b/config.toml")
+    client.add_thread("Apples", id="a", ago=60)
+    _, out, _ = await chat(client, "/sessions 1", "go on", resume=True)
+    assert out.splitlines()[0].startswith("1. Apples")
+    assert out.splitlines()[1].startswith("2. Theirs, of /b,")
+    assert client.sent == [("a", "go on")]
+
+
 async def test_find_prints_lines_with_their_speakers():
     client = Team([said("helper", "m", "one\nan Apple\ntwo apples"), ended()])
     client.add_thread("Fruits")

@@ -186,6 +186,8 @@ def test_the_version_is_that_of_the_package():
         (["chat", "--session", "x", "--team", "y"], "--session opens a thread that is there"),
         (["chat", "--session", "x", "--new", "Hi"], "--new starts a new one"),
         (["chat", " "], "The message is empty."),
+        (["chat", "--resume", "Hi"], "--resume lists the threads"),
+        (["--resume", "--session", "x"], "--resume lists the threads"),
     ],
 )
 def test_a_wrong_command_line_is_exit_code_2(args, said):

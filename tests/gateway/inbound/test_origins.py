@@ -127,6 +127,18 @@ async def test_two_configs_with_one_team_name_have_their_own_newest_thread(tmp_p
             assert shown == {first: (A.path, origin is B), second: (B.path, origin is A)}
 
 
+async def test_own_threads_come_first_where_that_is_asked_for(tmp_path):
+    threads = [await begun(tmp_path, origin) for origin in (A, B, A, B)]
+    for origin, order in ((A, (2, 0, 3, 1)), (B, (3, 1, 2, 0))):
+        async with at(tmp_path, origin) as gateway:
+            found = [each.id for each in await gateway.client.threads(own_first=True)]
+            assert found == [threads[at] for at in order]
+            page = await gateway.client.threads(own_first=True, limit=2, offset=1)
+            assert [each.id for each in page] == found[1:3]
+            newest = [each.id for each in await gateway.client.threads()]
+            assert newest == threads[::-1]
+
+
 async def test_a_thread_from_before_belongs_to_no_config(tmp_path):
     thread = await begun(tmp_path, NO_ORIGIN)
     async with at(tmp_path, A) as gateway:

@@ -396,6 +396,34 @@ async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path
         await chat.until_shown("Write to the team below")
 
 
+async def test_resuming_lists_this_config_s_threads_first_and_opens_one(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Theirs", foreign=True, config="/b/config.toml")
+    client.add_thread("Apples", id="a", ago=60)
+    client.add_thread("Bananas", id="b", ago=120)
+    async with chatting(client, tmp_path, resume=True) as chat:
+        await chat.until_shown("Apples", "Theirs", "of /b")
+        shown = chat.text()
+        assert shown.index("Apples") < shown.index("Bananas") < shown.index("Theirs")
+        await chat.press("down", "enter")
+        await chat.until(lambda: chat.screen.conversation and chat.screen.conversation.thread)
+        assert chat.thread == "b"
+        await chat.press("ctrl+s")
+        await chat.until_shown("Threads")
+        assert chat.text().index("Theirs") < chat.text().index("Apples")
+
+
+async def test_leaving_the_list_to_resume_from_begins_a_thread(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    async with chatting(client, tmp_path, resume=True) as chat:
+        await chat.until_shown("Apples")
+        await chat.press("escape")
+        await chat.type("hello")
+        await chat.until(lambda: client.sent)
+        assert client.sent[0][0] != "a"
+
+
 @pytest.mark.parametrize("key", ["y", "n", "escape"])
 async def test_going_on_in_another_config_s_thread_is_asked(tmp_path: Path, key: str):
     client = ScriptedClient()
