@@ -125,12 +125,17 @@ def item_text(item: Item) -> str:
             return f"{command}\n{text}"
 
 
-def result_line(item: ToolItem, pattern: re.Pattern[str], below: int) -> int | None:
-    """The line of a place in a result, if any."""
-    places = [found.start() for found in pattern.finditer(item.result)]
+def place_in(item: Item, pattern: re.Pattern[str], below: int) -> int | None:
+    """A place's line in a result, or character in a message."""
+    match item:
+        case ToolItem(result=text) | HumanItem(text=text):
+            places = [found.start() for found in pattern.finditer(text)]
+        case _:
+            return None
     if below >= len(places):
         return None
-    return len(item.result[: places[-1 - below] + 1].splitlines()) - 1
+    at = places[-1 - below]
+    return at if isinstance(item, HumanItem) else len(text[: at + 1].splitlines()) - 1
 
 
 def found_lines(items: Sequence[Item], words: str) -> Iterator[str]:

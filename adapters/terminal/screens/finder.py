@@ -9,10 +9,9 @@ from textual.geometry import Offset
 from textual.selection import Selection
 from textual.widgets import Static
 
-from adapters.terminal.find import ThreadSearch, result_line
+from adapters.terminal.find import ThreadSearch, place_in
 from adapters.terminal.widgets.columns import READABLE
-from adapters.terminal.widgets.entries import Card, ToolEntry
-from gateway.items import ToolItem
+from adapters.terminal.widgets.entries import Card
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -111,11 +110,8 @@ class Finder:
         if found is None or entry is None:
             return
         self._pending = False
-        item, line = entry.item, None
-        if isinstance(item, ToolItem):
-            line = result_line(item, self._search.pattern, found.below)
         if isinstance(entry, Card):
-            entry.reveal(line)
+            entry.reveal(place_in(entry.item, self._search.pattern, found.below))
         self._screen.call_after_refresh(self._show, scroll=True)
 
     def _show(self, *, scroll: bool) -> None:
@@ -144,13 +140,13 @@ class Finder:
         Counted from the end: names and states stand before an item's text.
         """
         places: list[tuple[Static, Content, int, int]] = []
-        hint = entry.hint if isinstance(entry, ToolEntry) else ""
+        hint = entry.hint if isinstance(entry, Card) else ""
         for widget in entry.walk_children(Static, with_self=True):
             if isinstance(content := widget.visual, Content) and widget.display:
                 text = content.plain.removesuffix(hint)
                 spans = (found.span() for found in self._search.pattern.finditer(text))
                 places += [(widget, content, start, end) for start, end in spans]
-        if isinstance(entry, ToolEntry):
+        if isinstance(entry, Card):
             below -= len(self._search.pattern.findall(entry.not_shown))
         return places[max(0, len(places) - 1 - below)] if places else None
 

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from adapters.terminal.excerpt import ends_of
 from adapters.terminal.text import SENDING, format_cost, format_duration, format_tokens, shorten
 from gateway.render.sanitize import one_line, sanitize
 
@@ -94,7 +95,9 @@ class UnsentMessages(Static):
     def _draw(self) -> None:
         author = Content.assemble((self._author, "bold $primary"), (SENDING, MUTED), "\n")
         self.display = bool(self._texts)
-        self.update(Content("\n\n").join(author + sanitize(text) for text in self._texts))
+        self.update(
+            Content("\n\n").join(author + str(ends_of(sanitize(text))) for text in self._texts)
+        )
 
 
 class HeadBar(Horizontal):

@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from adapters.terminal.excerpt import around, ends_of, is_long
 from adapters.terminal.text import SENDING, drawable_length, first_lines, format_duration
 from adapters.terminal.widgets.columns import Column
 from adapters.terminal.widgets.markdown import ReplyMarkdown
@@ -76,16 +77,6 @@ class TextEntry(Static, Generic[ItemType]):
     def draw(self) -> None:
         """Draw the item as it is now."""
         raise NotImplementedError
-
-
-class HumanEntry(TextEntry[HumanItem]):
-    """A person's message, unformatted."""
-
-    def draw(self) -> None:
-        """The author, and the text below."""
-        author = (self.item.author, "bold $primary")
-        state = (SENDING if self.item.sending else "", MUTED)
-        self.update(Column.of(Content.assemble(author, state, "\n", self.item.text)))
 
 
 class AgentEntry(Vertical):
@@ -154,6 +145,10 @@ class Card(TextEntry[ItemType], can_focus=True):
         text: str
 
     folded = True
+    hint = ""
+    """Its last line, if that is no text of the item."""
+    not_shown = ""
+    """The text below what is shown."""
 
     def on_click(self, event: events.Click) -> None:
         """A click does what Enter does."""
@@ -165,10 +160,48 @@ class Card(TextEntry[ItemType], can_focus=True):
         self.folded = not self.folded
         self.draw()
 
-    def reveal(self, line: int | None) -> None:
-        """Open, with a line of its result in sight."""
+    def reveal(self, place: int | None) -> None:
+        """Open, with a line of its result, or a character, in sight."""
         if self.folded:
             self.action_fold()
+
+
+class HumanEntry(Card[HumanItem], can_focus=False):
+    """A person's message, unformatted.
+
+    Of a long one, such as a paste, both ends; the whole opens on a screen of its own.
+    """
+
+    _place: int | None = None
+    """The character that was found in a long text."""
+
+    def action_fold(self) -> None:
+        """Show the whole of a long text."""
+        if is_long(self.item.text):
+            self.post_message(self.DetailsRequested(self.item.author, self.item.text))
+
+    def reveal(self, place: int | None) -> None:
+        """Show the surroundings of a character."""
+        self._place = place
+        self.draw()
+
+    def draw(self) -> None:
+        """The author, and the text below."""
+        text = self.item.text
+        self.can_focus = is_long(text)
+        found = self._place is not None
+        shown = ends_of(text) if self._place is None else around(text, self._place)
+        between = f"\n{shown.between}, Enter shows all" if shown.between else ""
+        self.hint, self.not_shown = (between, shown.rest) if found else ("", "")
+        parts = (
+            (self.item.author, "bold $primary"),
+            (SENDING if self.item.sending else "", MUTED),
+            (f"\n{shown.before}" if shown.before else "", "$primary"),
+            f"\n{shown.first}",
+            (between, "$primary"),
+            f"\n{shown.last}" if shown.last else "",
+        )
+        self.update(Column.of(Content.assemble(*parts)))
 
 
 class ThoughtEntry(Card[ThoughtItem]):
@@ -191,10 +224,6 @@ class ToolEntry(Card[ToolItem]):
     A failure opens by itself. A long result opens whole on a screen of its own.
     """
 
-    hint = ""
-    """Its last line, if that is no text of the call."""
-    not_shown = ""
-    """Lines of the result below those on the card."""
     _first = 0
     """The first line of the result on the card."""
 
@@ -220,10 +249,10 @@ class ToolEntry(Card[ToolItem]):
         self._first = 0
         self.draw()
 
-    def reveal(self, line: int | None) -> None:
+    def reveal(self, place: int | None) -> None:
         """Open, with a line of its result in sight."""
         self.folded = False
-        self._first = max(0, (line or 0) - CARD_LINES + TAIL_LINES)
+        self._first = max(0, (place or 0) - CARD_LINES + TAIL_LINES)
         self.draw()
 
     def draw(self) -> None:

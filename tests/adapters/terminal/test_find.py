@@ -1,6 +1,6 @@
 """Words are found in all of a thread, folded or not."""
 
-from adapters.terminal.find import ThreadSearch, Walk, found_lines, result_line
+from adapters.terminal.find import ThreadSearch, Walk, found_lines, place_in
 from adapters.terminal.widgets.entries import CARD_LINES
 from gateway.items import Agent, AgentItem, HumanItem, Item, ThoughtItem, ToolItem
 
@@ -54,9 +54,9 @@ def test_a_line_of_a_result_is_known():
     search = ThreadSearch("LINE")
     search.read([item])
     assert search.walk.count == CARD_LINES + 2
-    assert result_line(item, search.pattern, 0) == CARD_LINES - 1
-    assert result_line(item, search.pattern, CARD_LINES - 1) == 0
-    assert result_line(item, search.pattern, CARD_LINES) is None
+    assert place_in(item, search.pattern, 0) == CARD_LINES - 1
+    assert place_in(item, search.pattern, CARD_LINES - 1) == 0
+    assert place_in(item, search.pattern, CARD_LINES) is None
     assert list(found_lines([item], "line 12")) == ["tool: helper line: line 12"]
 
 

@@ -112,3 +112,21 @@ async def test_an_earlier_prompt_is_found_by_its_words_and_taken_as_draft(tmp_pa
         assert not client.sent
         await chat.press("up", "up")
         assert chat.composer.text == "half a dra"
+
+
+async def test_find_shows_its_place_in_a_long_message_which_opens_whole(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Long")
+    pasted = "\n".join(f"line {number} of the log" for number in range(3000))
+    await client.happen(thread, began(f"look\n{pasted}\nwhy?"), ended())
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown("look", "more lines, Enter shows all", "why?")
+        await chat.press("ctrl+f", *"line 2000")
+        await chat.until_shown("1 of 1", "line 2000 of the log", "lines above")
+        assert marked(chat) == "line 2000"
+        await chat.press("escape", "ctrl+f", *"more lines")  # what Parley says itself
+        await chat.until_shown("No match was found.")
+        await chat.escape_to_composer()
+        await chat.press("shift+tab", "enter")
+        await chat.until_shown("esc goes back", "line 9 of the log")
+        await chat.escape_to_composer()

@@ -75,3 +75,12 @@ async def test_a_refused_call_is_shown_as_refused_not_as_failed():
     result = returned("coder", "c1", "shell", "A person denied this: no", failed=True)
     shown = await Rows().after(CALL, ASK, refused, result)
     assert shown == ["✗ coder  shell denied: no  rm -r build"]
+
+
+async def test_of_a_long_message_both_ends_are_shown():
+    lines = "\n".join(f"row {number}" for number in range(3000))
+    shown = await Rows().after(began(f"look:\n{lines}\nand why?"))
+    rows = shown[0].splitlines()
+    assert rows[:3] == ["you", "look:", "row 0"]
+    assert rows[9] == "… 2,990 more lines, Enter shows all"
+    assert rows[-2:] == ["row 2999", "and why?"]
