@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 
+from adapters.terminal.widgets.transcript import Transcript
 from gateway import events
 from gateway.values import ArgumentDiff
 from tests.adapters.terminal.running import (
@@ -94,6 +95,8 @@ async def taken() -> list[tuple[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
         async with chatting(client, Path(folder), alive=True) as chat:
             chat.app.animation_level = "none"
+            # The length of its bar depends on how busy the machine is.
+            chat.app.screen.query_one(Transcript).styles.scrollbar_size_vertical = 0
             async for seconds in scenes(chat, thread):
                 await settled(chat.pilot)
                 found.append((chat.app.export_screenshot(simplify=True), seconds))
