@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from teams.agents._hosted import HistoryField
 from teams.core import CancellationToken, Image
-from teams.messages import MultiModalMessage, TextMessage
-from teams.models import RequestUsage
+from teams.messages import MessageFactory, MultiModalMessage, TextMessage
+from teams.model_context import UnboundedChatCompletionContext
+from teams.models import AssistantMessage, LLMMessage, RequestUsage, UserMessage
 from tests.fakes.openai_script import Call, Reply
 from tests.teams.agents.openai.hosted_agents import ADDING, add, answer, asking, make
 
@@ -97,3 +99,26 @@ async def test_a_state_of_autogen_loads(openai_server) -> None:
     body = openai_server.requests[0].body
     assert (body["previous_response_id"], len(body["input"])) == ("resp_9", 1)
     assert (saved["response_id"], saved["history"]) == (None, [])
+
+
+class Remembering:
+    """Has a name and a context."""
+
+    name = "al"
+
+    def __init__(self, *messages: LLMMessage) -> None:
+        self.model_context = UnboundedChatCompletionContext(messages)
+
+
+async def test_the_history_is_kept_where_autogen_keeps_it():
+    said = [
+        UserMessage(content="Hi", source="user"),
+        AssistantMessage(content="Hello.", source="al"),
+    ]
+    state: dict[str, Any] = {}
+    await HistoryField().save(Remembering(*said), state)
+    of_autogen = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    for kept in (state, {"history": of_autogen}):
+        again = Remembering(UserMessage(content="old", source="user"))
+        await HistoryField().load(again, kept, MessageFactory())
+        assert again.model_context.history == said

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from teams.code_executors._container import Container, ContainerSettings
 from teams.code_executors.docker import DockerCommandLineCodeExecutor
 from teams.core import CancellationToken
 from tests.fakes.docker_engine import Engine, docker_engine
@@ -156,3 +157,26 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "docker", None)
     with pytest.raises(ImportError, match=r"pip install 'parley-gateway\[docker\]'"):
         DockerCommandLineCodeExecutor()
+
+
+def test_a_published_port_leads_to_the_container_s(engine):
+    settings = ContainerSettings(
+        image="i",
+        name="c",
+        folder=None,
+        user="1000",
+        network_mode="bridge",
+        mem_limit="64m",
+        pids_limit=8,
+        cpus=None,
+        read_only=True,
+        auto_remove=True,
+        stop=True,
+        port=8888,
+    )
+    container = Container(settings)
+    with pytest.raises(RuntimeError, match="port 8888 is not published"):
+        container.published_port(8888)
+    engine.ports = {"8888/tcp": [{"HostIp": "127.0.0.1", "HostPort": "4711"}]}
+    assert container.published_port(8888) == 4711
+    container.close()

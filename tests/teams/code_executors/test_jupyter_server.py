@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from teams.code_executor import CodeBlock
+from teams.code_executors._kernel import KernelDied
 from teams.code_executors.docker_jupyter import (
     DockerJupyterCodeExecutor,
     DockerJupyterCodeResult,
@@ -77,13 +78,19 @@ async def test_a_client_manages_kernels_and_asks_them(server):
         assert await connection.wait_for_ready()
         result = await connection.execute("print(6 * 7)", timeout_seconds=10)
         assert (result.is_ok, result.output, result.data_items) == (True, "42\n", [])
+        assert (await connection.execute("x = 1", timeout_seconds=10)).is_ok
         result = await connection.execute("import time; time.sleep(60)", timeout_seconds=0.1)
         assert (result.is_ok, result.output) == (
             False,
             "Stopped after 0.1 s: it took too long.\n",
         )
         assert not await connection.wait_for_ready(0)
+    with pytest.raises(KernelDied, match="the connection to its server is gone"):
+        await connection.send("1")
     await client.restart_kernel(kernel)
+    async with await client.get_kernel_client(kernel) as connection:
+        assert await connection.wait_for_ready()
+        assert not (await connection.execute("x", timeout_seconds=10)).is_ok
     await client.delete_kernel(kernel)
     assert await client.list_kernels() == []
     with pytest.raises(RuntimeError, match="fails: 500"):

@@ -17,6 +17,7 @@ def test_conversations_are_made_when_looked_at_and_are_live():
 
 def test_the_description_is_the_system_message_unless_given():
     al = agent(system_message="Be brief.")
+    assert al.name == "al"
     assert al.description == "Be brief."
     assert agent(description="A poet.").description == "A poet."
     assert agent().description == "You are a helpful AI Assistant."
