@@ -198,9 +198,10 @@ class Shortener:
         asking = client.create(asked, cancellation_token=self.token)
         task = asyncio.get_running_loop().create_task(asking, name="summarises a text")
         answer = await self.token.link_future(task)
-        if not isinstance(answer.content, str) or not answer.content.strip():
+        text = answer.content.strip() if isinstance(answer.content, str) else ""
+        if not text or answer.finish_reason == "content_filter":
             raise BadAnswer("The model gave no summary.")
-        return answer.content.strip()[: max(SHORTEST, len(piece) // 2)]
+        return text[: max(SHORTEST, len(piece) // 2)]
 
 
 def _without_images(message: QueuedMessage) -> QueuedMessage:

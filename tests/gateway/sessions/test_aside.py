@@ -11,6 +11,7 @@ from teams.base import ToolCall
 from teams.core import CancellationToken
 from teams.models import BadAnswer, ContextOverflow
 from tests.fakes.narrow_model import NarrowModel
+from tests.fakes.scripted_model import says
 from tests.gateway.scripted import ALLOW
 
 ANN = Author(id="x:ann")
@@ -62,8 +63,10 @@ async def test_a_short_text_is_told_as_it_is():
 async def test_what_takes_nothing_or_says_nothing_is_an_error():
     with pytest.raises(ContextOverflow):
         await shortener(NarrowModel(most=9)).message(said("word " * 2_000))
-    with pytest.raises(BadAnswer):
-        await shortener(NarrowModel(most=99_000, summary=" ")).message(said("word " * 2_000))
+    filtered = says("Bri").model_copy(update={"finish_reason": "content_filter"})
+    for answer in ("", " ", says("\n"), filtered):
+        with pytest.raises(BadAnswer):
+            await shortener(NarrowModel(most=99_000, summary=answer)).message(said("word " * 2_000))
 
 
 async def found(name: str) -> str | None:
