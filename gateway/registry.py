@@ -119,12 +119,13 @@ class ModelChoice:
     """A model of the config, for a team.
 
     `label` is its name at the provider. `problem` says why the team can't use it, "" if it can as
-    far as is known.
+    far as is known. It `is_blind` if it is known to take no images.
     """
 
     name: str
     label: str
     problem: str = ""
+    is_blind: bool = False
 
 
 class TeamSource(Protocol):

@@ -1,5 +1,6 @@
 """Files of a folder that untrusted code shares."""
 
+from teams._base.key_files import is_key_file
 from teams._base.safe_files import (
     FileFacts,
     UnsafePathError,
@@ -16,6 +17,7 @@ __all__ = [
     "FileFacts",
     "UnsafePathError",
     "folder_size",
+    "is_key_file",
     "list_folder",
     "open_file",
     "read_file",

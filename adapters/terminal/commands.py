@@ -50,6 +50,8 @@ LOCAL = (
     Command("stop", "Stop the team", keys="esc esc"),
     Command("only", "Show one agent; without a name, all agents", "[agent]", takes="agent"),
     Command("find", "Find words in this thread", "[words]", keys="ctrl+f"),
+    Command("attach", "Attach a file to your next message", "path", takes="text"),
+    Command("detach", "Take attached files off, or the one named", "[name]", takes="text"),
     Command("theme", "Change the colours", "name", takes="theme"),
     Command("editor", "Edit the draft in your editor", keys="ctrl+g"),
     Command(

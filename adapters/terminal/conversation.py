@@ -238,6 +238,12 @@ class Conversation:
                 self.thread = replace(self.thread, team=found.team, model=found.model)
                 await self.load_agents()
 
+    async def file_faults(self, files: Sequence[SentFile]) -> list[str]:
+        """Sentences on files that the team does not get."""
+        team, model = (self.thread.team, self.thread.model) if self.thread else (self._team, "")
+        faults = await self.client.file_faults(files, team=team, model=model)
+        return [_clean(fault) for fault in faults]
+
     async def send(self, text: str, files: Sequence[SentFile] = ()) -> Receipt:
         """Send a message or command to the gateway. Raises GatewayError."""
         self._sent += 1

@@ -69,6 +69,10 @@ class PlainChat:
         self._prompted = False
         self._replaying = False
         self._interrupted = False
+        self._files: list[SentFile] = []
+        """Those of the next message."""
+        self._held = ""
+        """A message that waits for the person's yes."""
         self._listed: list[ThreadInfo] = []
         self._lines: LineTranscript | None = None
         self._conversation: Conversation | None = None
@@ -232,11 +236,44 @@ class PlainChat:
             self._print_line("The chat goes on with this config. Send your message again.")
         elif local := commands.local(text):
             await self._run_command(conversation, commands, *local)
-        elif request is not None and (answer := understand(request, text)):
+        elif not self._held and request is not None and (answer := understand(request, text)):
             return await self._answer(conversation, request, answer)
         else:
-            await self._send(conversation, text)
+            await self._send_with_files(conversation, text)
         return True
+
+    async def _send_with_files(self, conversation: Conversation, text: str) -> None:
+        """Send a message; one whose files others get waits for a yes."""
+        held, self._held = self._held, ""
+        agreed = bool(held) and text.casefold() in ("y", "yes")
+        text = held if agreed else text
+        if not self._files or text.startswith(("/", "!")):
+            await self._send(conversation, text)
+            return
+        from adapters.terminal.files import name_files, question  # not at the start
+
+        told = question(self._files, conversation.thread)
+        if told and not agreed:
+            self._held = text
+            self._print_line(f"{told} Type y to send your message with it.")
+            return
+        receipt = await self._send(conversation, text, self._files)
+        if receipt.outcome != "refused":
+            self._print_line(f"Sent with {name_files(self._files)}.")
+            self._files = []
+
+    async def _attach(self, conversation: Conversation, name: str) -> None:
+        from adapters.terminal.files import name_files, read_file  # not at the start
+
+        file = await read_file(name, self._files)
+        self._files = [*self._files, file]
+        for fault in await conversation.file_faults([file]):
+            self._print_line(fault)
+        self._print_line(f"Your next message goes with {name_files(self._files)}.")
+
+    def _detach(self, name: str) -> None:
+        self._files = [each for each in self._files if name and each.name != name]
+        self._print_line(f"Your next message has {len(self._files) or 'no'} files.")
 
     async def _send(
         self, conversation: Conversation, text: str, files: Sequence[SentFile] = ()
@@ -287,6 +324,10 @@ class PlainChat:
                 self._find(conversation, rest)
             case "stop":
                 await conversation.stop()
+            case "attach" if rest:
+                await self._attach(conversation, rest)
+            case "detach":
+                self._detach(rest)
             case "rename" if thread and rest:
                 await conversation.rename(thread.id, rest)
             case "export" if thread:

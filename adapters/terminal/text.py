@@ -124,6 +124,15 @@ def format_cost(used: Used) -> str:
     return f"cost {'over ' if used.unpriced else ''}{cost}"
 
 
+def format_size(size: int) -> str:
+    """A size as people say it: 840 bytes, 3.1 kB, 25 MB."""
+    for unit, name in ((1_000_000, "MB"), (1000, "kB")):
+        if size >= unit:
+            value = size / unit
+            return f"{value:.0f} {name}" if size >= 10 * unit else f"{value:.1f} {name}"
+    return f"{size} byte{'s' * (size != 1)}"
+
+
 def format_duration(seconds: float) -> str:
     """A duration for people: <0.1s, 0.4s, 12s, 3m 05s, 1h 02m."""
     if seconds < _SHORTEST:

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Itera
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -284,22 +283,10 @@ def run_once(
     loaded = load_config(path)
     check_allowed(allow, loaded)
     largest = loaded.config.attachments.file_mb * MB
-    sent = tuple(_sent_file(file, largest) for file in files)
+    sent = tuple(SentFile.read(file, largest) for file in files)
     begin_log(loaded)
     require_network(loaded, model_addresses(loaded.config))
     return run_until_ended(run(partial(_task_gateway, loaded, kept=kept), sent))
-
-
-def _sent_file(path: Path, largest: float) -> SentFile:
-    """The file for a message, unread if it is too large."""
-    try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= largest else b""
-    except OSError as error:
-        raise GatewayError(f"The file {str(path)!r} can't be read: {error.strerror}.") from error
-    kind = guess_type(path.name)[0] or "application/octet-stream"
-    left_out = size if size > largest else 0
-    return SentFile(name=path.name, media_type=kind, data=data, left_out=left_out)
 
 
 def check_allowed(tools: Iterable[str], loaded: LoadedConfig) -> None:

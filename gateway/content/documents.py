@@ -43,6 +43,11 @@ def _kind(file: Attachment) -> str:
     return document_kind(file.name, file.media_type, file.data)
 
 
+def is_readable(file: Attachment) -> bool:
+    """True for a document that is read as text here."""
+    return bool(_kind(file)) and can_read_documents()
+
+
 class Documents:
     """Reads documents, each content once as long as it is remembered."""
 

@@ -43,11 +43,13 @@ class ModelChoices:
         """Each model, with why the team can't use it. Raises KeyError."""
         fixed = next(self._fixed(team), "")
         needs = next(self._needs(team), "")
+        can = self._models.can
         return tuple(
             ModelChoice(
                 name=name,
                 label=self._models.label(name),
-                problem=fixed or (needs if self._models.calls_functions(name) is False else ""),
+                problem=fixed or (needs if can(name, "function_calling") is False else ""),
+                is_blind=can(name, "vision") is False,
             )
             for name in self._config.models
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from copy import copy
-from typing import Any
+from typing import Any, Literal
 
 from gateway.base.describe import describe
 from gateway.base.imports import Imports
@@ -72,13 +72,12 @@ class ModelClients:
         chosen._only = name
         return chosen
 
-    def calls_functions(self, name: str) -> bool | None:
-        """True if the model calls functions; None while that is not known."""
-        declared = self._config.models[name].model_info
-        if declared is not None:
-            return declared.function_calling
+    def can(self, name: str, ability: Literal["function_calling", "vision"]) -> bool | None:
+        """True if the model has an ability; None if that is unknown."""
+        if (declared := self._config.models[name].model_info) is not None:
+            return bool(getattr(declared, ability))
         made = self._clients.get(name)
-        return None if made is None else made.model_info["function_calling"]
+        return None if made is None else made.model_info[ability]
 
     def make_slow(self, name: str = "", *, trial: bool = False) -> None:
         """Make the client now if that imports an SDK; in any thread.

@@ -11,8 +11,9 @@ from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, Inboun
 from gateway.errors import NotFound
 from gateway.events import SessionEvent
 from gateway.inbound.commands import command_infos
+from gateway.inbound.file_faults import file_faults
 from gateway.inbound.intake import Intake
-from gateway.inbound.model_choice import agent_models, choices_of
+from gateway.inbound.model_choice import agent_models, blind_models, choices_of
 from gateway.inbound.origins import check_own, check_team
 from gateway.inbound.receipts import attachment_of
 from gateway.interactions import Click
@@ -193,6 +194,13 @@ class LocalClient:
     async def agents(self, team: str = "", *, model: str = "") -> dict[str, str]:
         """A team's agents with their models; none for an unknown team."""
         return agent_models(self._using.teams, team, model)
+
+    async def file_faults(
+        self, files: Sequence[SentFile], *, team: str = "", model: str = ""
+    ) -> list[str]:
+        """A sentence for each file that the team does not get."""
+        blind = blind_models(self._using.teams, team, model)
+        return file_faults(files, self._using.limits.attachments, blind)
 
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         """The config's teams, or what /model takes, with what they are."""

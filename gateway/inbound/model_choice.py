@@ -6,6 +6,8 @@ no policy names others: the operators.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from gateway.base.suggest import no_such
 from gateway.client import Choice, ChoiceKind
 from gateway.registry import ModelChoice, TeamSource, described
@@ -114,6 +116,16 @@ def agent_models(teams: TeamSource, team: str, model: str) -> dict[str, str]:
     except KeyError:
         return {}
     return dict(info.models)
+
+
+def blind_models(teams: TeamSource, team: str, model: str) -> str:
+    """The team's models if none is known to take images, else ""."""
+    labels = {*agent_models(teams, team, model).values()} - {""}
+    with suppress(KeyError):
+        choices = teams.model_choices(team or teams.default)
+        if labels and labels <= {each.label for each in choices if each.is_blind}:
+            return " and ".join(sorted(labels))
+    return ""
 
 
 def choices_of(teams: TeamSource, kind: ChoiceKind) -> list[Choice]:

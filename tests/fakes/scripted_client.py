@@ -55,6 +55,9 @@ class ScriptedClient:
     def __init__(self) -> None:
         self.all: dict[str, Thread] = {}
         self.sent: list[tuple[str, str]] = []
+        self.files: list[list[SentFile]] = []
+        """Files of each message that has some."""
+        self.faults: list[str] = []
         self.answers: list[tuple[str, Answer]] = []
         self.stopped: list[str] = []
         self.exported: list[str] = []
@@ -155,6 +158,7 @@ class ScriptedClient:
         if self.refuse:
             return Receipt(inbox=0, thread=thread, outcome="refused", reply=self.refuse)
         self.sent.append((thread, text))
+        self.files += [list(files)] if files else []
         if text.startswith("/"):
             return Receipt(inbox=self._inbox, thread=thread, outcome="command", reply=f"did {text}")
         message = HumanText(inbox=self._inbox, author="you", text=text)
@@ -217,6 +221,11 @@ class ScriptedClient:
 
     async def agents(self, team: str = "", *, model: str = "") -> dict[str, str]:
         return dict.fromkeys(self.team_agents, model) if model else self.team_agents
+
+    async def file_faults(
+        self, files: Sequence[SentFile], *, team: str = "", model: str = ""
+    ) -> list[str]:
+        return self.faults
 
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         return self.offered[kind]

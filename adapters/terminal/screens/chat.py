@@ -24,6 +24,7 @@ from adapters.terminal.place import message_label, message_title
 from adapters.terminal.redraw_pace import Pace
 from adapters.terminal.request_keys import Decision, Draft, Opening
 from adapters.terminal.screens.answer_focus import AnswerFocus
+from adapters.terminal.screens.attaching import Attaching
 from adapters.terminal.screens.command_runner import CommandRunner
 from adapters.terminal.screens.completion import Completion
 from adapters.terminal.screens.draft_keeper import DraftKeeper
@@ -92,6 +93,7 @@ class ChatScreen(LateClicks[None]):
         self._history = History(settings.data_dir / "prompts.jsonl")
         self._composer = Composer(self._history, self._palette)
         self._draft = DraftKeeper(self._composer, self._clock, settings.data_dir / "drafts")
+        self.files = Attaching(self, self._composer, self._clock)
         self._completion = Completion(self, self._palette, self._composer, settings)
         self._card = RequestCard(self._guard, self._clock)
         self._arguments: ArgumentsScreen | None = None
@@ -119,6 +121,7 @@ class ChatScreen(LateClicks[None]):
                 yield view.new_below
                 yield self._card
                 yield view.queue
+                yield self.files.bar
                 yield self._palette
                 yield self._composer
             yield view.team
@@ -218,6 +221,7 @@ class ChatScreen(LateClicks[None]):
         """Another thread is shown: follow its events instead."""
         if self.conversation is not None:
             self._draft.opened(self.conversation)
+            self.files.opened(self.conversation)
             self.run_worker(self.conversation.follow, group="events", exclusive=True)
             self._refresh_side()
 
@@ -279,6 +283,7 @@ class ChatScreen(LateClicks[None]):
             self._draft.changed()
             if self._composer.purpose is None:
                 self._completion.draft_changed(self.conversation)
+                self.files.draft_changed()
             if not self._composer.text:
                 self._answer_focus.offer()
 
@@ -302,16 +307,16 @@ class ChatScreen(LateClicks[None]):
             kind: AnswerKind = "deny" if event.purpose.kind == "note" else "text"
             self._answer(event.purpose.request, kind, event.text)
         else:
-            self._submit(event.text)
+            self._submit(event.text, event.typed)
 
-    def _submit(self, text: str) -> None:
+    def _submit(self, text: str, typed: str = "") -> None:
         if local := self._palette.commands.local(text):
             self._commands.run(*local)
         else:
-            self._send(text)
+            self._send(text, typed)
 
     @work(group="send")
-    async def _send(self, text: str) -> None:
+    async def _send(self, text: str, typed: str) -> None:
         """Send a message; what could not be sent is a draft again."""
         if self.conversation is None:
             self._view.hold(text)
@@ -320,15 +325,20 @@ class ChatScreen(LateClicks[None]):
                 return
         assert self.conversation is not None
         self._view.follow()
-        taken = False
+        taken, files = False, None
         with notify_errors(self):
             await self._commands.choosing.settled()
             found = self._palette.commands.with_argument(text)
             if found and found[0].takes == "model":
                 await self._commands.choosing.check_model(*found)
-            taken = (await self.conversation.send(text)).outcome != "refused"
+            if (files := await self.files.take(text, typed)) is None:
+                text = typed  # the first Enter only asks
+            else:
+                taken = (await self.conversation.send(text, files)).outcome != "refused"
         if not taken:
             self._composer.give_back(text)
+        elif files:
+            self.files.sent()
 
     @on(Composer.LeaveRequested)
     def _on_leave_requested(self) -> None:
@@ -362,8 +372,9 @@ class ChatScreen(LateClicks[None]):
     @on(Composer.BackspaceWhenEmpty)
     @work(group="queue", exclusive=True)
     async def _remove_queued(self) -> None:
-        """Take the newest waiting message back for good."""
-        await self._restore_queued()
+        """Take a file off, or the newest waiting message back for good."""
+        if not self.files.take_back():
+            await self._restore_queued()
 
     async def _restore_queued(self) -> str | None:
         if self.conversation is not None:

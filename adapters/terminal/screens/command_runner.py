@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from adapters.terminal.code_blocks import CodeBlock
     from adapters.terminal.commands import Command, Commands
     from adapters.terminal.conversation import Conversation
+    from adapters.terminal.screens.attaching import Attaching
     from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.composer import Composer
 
@@ -55,6 +56,11 @@ class ChatActions(Choosable, Protocol):
         """Find words in the transcript; without any, ask for them."""
         ...
 
+    @property
+    def files(self) -> Attaching:
+        """The files of the next message."""
+        ...
+
 
 class CommandRunner:
     """Runs commands of a chat screen, slow ones in its workers."""
@@ -79,6 +85,7 @@ class CommandRunner:
             "stop": self._chat.stop_team,
             "editor": self._chat.action_edit,
             "find": partial(self._chat.find, rest),
+            "detach": partial(self._detach, rest),
             "copy": partial(self._copy_part, rest),
             "mouse": self._settings.toggle_mouse,
             "help": self._chat.action_help,
@@ -95,6 +102,8 @@ class CommandRunner:
                 self._chat.show_only("")
             case "export":
                 self._screen.run_worker(partial(self._export, rest), group="export")
+            case "attach" if rest:
+                self._screen.run_worker(partial(self._attach, rest), group="attach")
             case "rename":
                 self._screen.run_worker(partial(self._rename, rest), group="dialog")
             case "delete":
@@ -105,6 +114,14 @@ class CommandRunner:
                 self._chat.give_back(f"/{name} ")  # which offers what it takes
             case _:
                 pass  # /new while connecting: there is nothing to leave yet
+
+    async def _attach(self, path: str) -> None:
+        if not await self._chat.files.attach(path):
+            self._chat.give_back(f"/attach {path}")
+
+    def _detach(self, name: str) -> None:
+        if not self._chat.files.detach(name):
+            self._screen.notify("No such file is attached.", markup=False)
 
     def _copy_part(self, rest: str) -> None:
         """Copy the last reply, or a code block by its number."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.terminal.commands import Value
 from adapters.terminal.errors import notify_errors
+from adapters.terminal.mentions import ANYWHERE, BEGUN
 from adapters.terminal.text import format_age, thread_title
 from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.screen import Screen
 
     from adapters.terminal.conversation import Conversation
@@ -34,6 +39,10 @@ class Completion:
         self._composer = composer
         self._settings = settings
         self._kind: ArgumentKind = ""
+        self._below: Sequence[str] | None = None
+        """Paths below the current folder; None until one is being named."""
+        self._within: tuple[str, Sequence[str]] = ("", ())
+        """The folder that was typed, and what it has."""
 
     def draft_changed(self, conversation: Conversation | None) -> None:
         """Show what the draft may become; fetch unknown values."""
@@ -47,7 +56,42 @@ class Completion:
             elif kind in ("team", "model", "thread"):
                 fetch = partial(self._fetch, conversation, kind)
                 self._screen.run_worker(fetch, group="values", exclusive=True)
+        self._look_for_paths(draft)
         self._palette.suggest(draft)
+
+    def _look_for_paths(self, draft: str) -> None:
+        """Read the folder that is being named; without any, forget it."""
+        named = BEGUN.search(draft)
+        typed = named[1].strip('"') if named else ""
+        folder = typed.rpartition("/")[0] + "/" if typed.startswith(ANYWHERE) else ""
+        if named is None:
+            self._below = None
+        elif folder and folder != self._within[0]:
+            self._screen.run_worker(partial(self._list, typed), group="paths", exclusive=True)
+        elif not folder and self._below is None:
+            self._below = ()
+            self._screen.run_worker(partial(self._list, ""), group="paths", exclusive=True)
+
+    async def _list(self, typed: str) -> None:
+        from adapters.terminal import paths  # not at the start
+
+        with notify_errors(self._screen):
+            if typed:
+                found = await asyncio.to_thread(paths.list_in, typed, Path.cwd())
+                self._within = typed.rpartition("/")[0] + "/", found
+            else:
+                self._below = await asyncio.to_thread(paths.list_below, Path.cwd())
+            self._palette.paths = self._matching
+            if self._composer.purpose is None:
+                self._palette.suggest(self._composer.text)
+
+    def _matching(self, typed: str) -> Sequence[str]:
+        from adapters.terminal import paths  # not at the start
+
+        if not typed.startswith(ANYWHERE):
+            return paths.matching_paths(self._below or (), typed)
+        known = self._within[1] if typed.rpartition("/")[0] + "/" == self._within[0] else ()
+        return paths.matching_paths(known, typed)
 
     async def _fetch(self, conversation: Conversation, kind: ArgumentKind) -> None:
         with notify_errors(self._screen):

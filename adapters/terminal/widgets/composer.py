@@ -36,12 +36,14 @@ class Composer(FoldingArea):
 
         text: str
         purpose: Purpose | None
+        typed: str = ""
+        """The text with labels in place of what was pasted."""
 
     class UpAtTop(Message):
         """Up in an empty draft: edit the newest queued message."""
 
     class BackspaceWhenEmpty(Message):
-        """Backspace was pressed in an empty draft: a waiting message may go."""
+        """Backspace in an empty draft: what waits may go."""
 
     @dataclass
     class Scroll(Message):
@@ -62,6 +64,8 @@ class Composer(FoldingArea):
         self.purpose: Purpose | None = None
         self.takes_back = False
         """True while up and backspace reach a queued message."""
+        self.holds_files = False
+        """Files are attached: they go without a text, too."""
         self._history = history
         self._palette = palette
         self._aside = ""
@@ -214,19 +218,19 @@ class Composer(FoldingArea):
                 self.post_message(self.LeaveRequested())
             case "ctrl+underscore":
                 self.undo()
-            case "backspace" if not self.text and self.takes_back:
+            case "backspace" if not self.text and (self.takes_back or self.holds_files):
                 self.post_message(self.BackspaceWhenEmpty())
             case _:
                 return False
         return True
 
     def _submit(self) -> None:
-        text = self.whole.strip()
-        if text or (self.purpose and self.purpose.kind == "note"):
+        text, typed, purpose = self.whole.strip(), self.text.strip(), self.purpose
+        if text or (purpose.kind == "note" if purpose else self.holds_files):
             self.set_draft("")
-            if not self.purpose:
+            if text and not purpose:
                 self._history.add(text)
-            self.post_message(self.Submitted(text, self.purpose))
+            self.post_message(self.Submitted(text, purpose, typed))
 
     def _walking(self, key: str) -> bool:
         at_top = self.navigator.is_first_wrapped_line(self.cursor_location)

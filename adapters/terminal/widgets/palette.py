@@ -1,8 +1,7 @@
 """The palette above a draft: slash commands, and agents after @."""
 
-import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from textual import events
@@ -11,13 +10,13 @@ from textual.message import Message
 from textual.widgets import Static
 
 from adapters.terminal.commands import Command, Commands, Value, matching_values
+from adapters.terminal.mentions import BEGUN, mention_of
 
 ROWS = 7
 """Offers shown at the same time, where there is room."""
 OTHERS = 7
 """Rows that the chat around the palette needs at least."""
 NAME = 18
-_MENTION = re.compile(r"(?:^|(?<=\s))@([\w-]*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +61,8 @@ class Palette(Static):
         """The team's agents, each with its model."""
         self.values: dict[str, Sequence[Value]] = {}
         """Values of arguments by their kind, as far as they are known."""
+        self.paths: Callable[[str], Iterable[str]] = lambda typed: ()
+        """Paths for what was typed behind @, as far as they are known."""
         self._rows: list[int] = []
         """The offer of each row."""
         self._offers: Sequence[Suggestion] = ()
@@ -118,11 +119,13 @@ class Palette(Static):
             command, typed = found
             values = matching_values(self._values(command), typed)
             return [_value_suggestion(command, value) for value in values]
-        if mention := _MENTION.search(draft):
-            typed, before = mention[1].lower(), draft[: mention.start()]
-            named = [name for name in self.agents if name.lower().startswith(typed)]
+        if mention := BEGUN.search(draft):
+            typed, before = mention[1].strip('"'), draft[: mention.start()]
+            folded = typed.lower()
+            named = [name for name in self.agents if name.lower().startswith(folded)]
             return [
-                Suggestion(f"{before}@{name} ", f"@{name}", self.agents[name]) for name in named
+                *(Suggestion(f"{before}@{name} ", f"@{name}", self.agents[name]) for name in named),
+                *(_path_suggestion(before, path) for path in self.paths(typed)),
             ]
         return [_command_suggestion(command) for command in self.commands.matching(draft)]
 
@@ -178,6 +181,13 @@ def _command_suggestion(command: Command) -> Suggestion:
         runs=not needs,
         goes_on=needs,
     )
+
+
+def _path_suggestion(before: str, path: str) -> Suggestion:
+    is_folder = path.endswith("/")
+    named = mention_of(path)
+    draft = named.removesuffix('"') if is_folder else f"{named} "
+    return Suggestion(f"{before}{draft}", f"@{path}", "", goes_on=is_folder)
 
 
 def _value_suggestion(command: Command, value: Value) -> Suggestion:

@@ -12,14 +12,15 @@ from typing import NamedTuple
 from teams._base import documents, web
 from teams._base.bounded.clients import http_client, tls
 from teams._base.bounded.gate import Bounds
+from teams._base.key_files import is_key_file
 from teams._base.safe_files import FileFacts, read_file, walk_files
-from teams.memory.knowledge._key_files import LEFT_OUT, is_key_file
 
 MOST_ENTRIES = 100_000
 """Files and folders that are looked at."""
 MOST_FILES = 10_000
 PAGE_SECONDS = 20.0
 
+LEFT_OUT = "it is left out: by its name, it holds a key or credentials"
 NO_TEXT = "it is neither UTF-8 text nor a document that can be read"
 NEEDS_EXTRA = "it needs the extra documents: pip install 'parley-gateway[documents]'"
 RETRIED = documents.PASSING | {NEEDS_EXTRA}

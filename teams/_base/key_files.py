@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-LEFT_OUT = "it is left out: by its name, it holds a key or credentials"
-
 _KEY_FILE = re.compile(
     r"""
     .*\.(?: pem | key | p8 | p12 | pfx | pkcs12 | jks | keystore | bks | kdbx? | ppk | gpg | pgp

@@ -2,7 +2,7 @@
 
 import pytest
 
-from teams.memory.knowledge._key_files import is_key_file
+from teams.safe_files import is_key_file
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,70 @@
+"""Files for the next message: bounds, and who gets them. No Textual."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adapters.terminal.mentions import placed
+from adapters.terminal.place import OWN, audience, platform_name
+from adapters.terminal.text import format_size
+from gateway.client import SentFile
+from gateway.errors import GatewayError
+from gateway.render.sanitize import one_line, sanitize
+from teams.safe_files import is_key_file
+
+if TYPE_CHECKING:
+    from gateway.client import ThreadInfo
+
+MOST_FILES = 10
+MOST_BYTES = 40_000_000
+"""Bytes of all files of one message."""
+
+
+async def read_file(name: str, attached: Sequence[SentFile]) -> SentFile:
+    """The file that a person has named, to go with the others.
+
+    Raises GatewayError.
+    """
+    path = placed(name.strip().strip("\"'"), Path.cwd())
+    if len(attached) >= MOST_FILES:
+        raise GatewayError(f"A message takes at most {MOST_FILES} files.")
+    file = await asyncio.to_thread(SentFile.read, path, MOST_BYTES)
+    size = file.left_out or len(file.data)
+    together = size + sum(len(each.data) for each in attached)
+    if together > MOST_BYTES:
+        most = format_size(MOST_BYTES)
+        said = f"The file {path.name!r} has {format_size(size)}"
+        rest = f"; with the others {format_size(together)}" if attached else ""
+        raise GatewayError(f"{said}{rest}. The chat sends at most {most} with a message.")
+    return file
+
+
+def name_files(files: Sequence[SentFile]) -> str:
+    """The files in a row, each with its size."""
+    return ", ".join(f"{_clean(file.name)} ({format_size(len(file.data))})" for file in files)
+
+
+def who_gets(thread: ThreadInfo | None) -> str:
+    """The people who get a message's files; "" for the team alone."""
+    if thread is None or thread.platform == OWN:
+        return ""
+    return f"{audience(thread)} on {platform_name(thread.platform)}"
+
+
+def question(files: Sequence[SentFile], thread: ThreadInfo | None) -> str:
+    """The question to a person before files are sent, or ""."""
+    others = who_gets(thread)
+    keys = [_clean(file.name) for file in files if is_key_file(file.name)]
+    if not files or not (others or keys):
+        return ""
+    told = f"{name_files(files)} will go to {others or 'the team and its models'}."
+    if keys:
+        told += f" By its name, {keys[0]} holds a key or credentials."
+    return told
+
+
+def _clean(text: str) -> str:
+    return one_line(sanitize(text))

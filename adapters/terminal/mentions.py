@@ -1,0 +1,73 @@
+"""Files named in a draft by @PATH. No Textual."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+ANYWHERE = ("./", "~/", "/", "../")
+"""Beginnings of a path that may lead anywhere, also to hidden files."""
+BEGUN = re.compile(r'(?:^|(?<=\s))@("[^"\n]*|[^\s"]*)$')
+"""A name at the end of a draft, which is still being typed."""
+
+_NAMED = re.compile(r'(?:^|(?<=\s))@(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"]+))')
+_CLOSING = ".,;:!?)\u2026"
+
+
+def mention_of(path: str) -> str:
+    """The path as a draft names it."""
+    return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
+
+
+def named_files(text: str, agents: Collection[str], folder: Path) -> list[Path]:
+    """The files that a text names, each once. Blocks.
+
+    An agent at the start is meant itself. Names of hidden files count where the path says that it
+    may lead anywhere.
+    """
+    found: dict[Path, None] = {}
+    for name in _names(text, agents):
+        path = next((each for each in _paths(name, folder) if _is_file(each)), None)
+        if path is not None:
+            found[path] = None
+    return list(found)
+
+
+def names_any(text: str) -> bool:
+    """True if the text may name a file."""
+    return _NAMED.search(text) is not None
+
+
+def _names(text: str, agents: Collection[str]) -> Iterator[str]:
+    for match in _NAMED.finditer(text):
+        name = match["quoted"] or match["bare"]
+        if match.start() == 0 and name.rstrip(_CLOSING).casefold() in _folded(agents):
+            continue
+        yield name
+
+
+def _folded(agents: Collection[str]) -> set[str]:
+    return {agent.casefold() for agent in agents}
+
+
+def _paths(name: str, folder: Path) -> Iterator[Path]:
+    """The path of a name, and without a sentence's end."""
+    for each in dict.fromkeys((name, name.rstrip(_CLOSING))):
+        if each.startswith(ANYWHERE):
+            yield placed(each, folder)
+        elif each and not any(part.startswith(".") for part in each.split("/")):
+            yield folder / each
+
+
+def placed(name: str, folder: Path) -> Path:
+    """The path that a person has written."""
+    home = name == "~" or name.startswith("~/")
+    return Path.home() / name[2:] if home else folder / name
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,100 @@
+"""Files of a message: attached, named, taken off, asked about."""
+
+from pathlib import Path
+
+import pytest
+
+from adapters.terminal.screens.attaching import HELD_BACK
+from tests.adapters.terminal.running import Chat, chatting
+from tests.fakes.scripted_client import ScriptedClient
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "notes.txt").write_text("hi")
+    (work / "plan.md").write_text("a plan")
+    (work / "coder").write_text("no agent")
+    monkeypatch.chdir(work)
+    return work
+
+
+def names(client: ScriptedClient) -> list[list[str]]:
+    return [[file.name for file in files] for files in client.files]
+
+
+async def test_a_file_is_attached_taken_off_and_sent_once(tmp_path: Path, folder: Path):
+    client = ScriptedClient()
+    client.faults = ["The team does not see it."]
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("/attach nothing.txt")
+        await chat.until_shown("can't be read")
+        assert chat.composer.text == "/attach nothing.txt"
+        await chat.press("ctrl+c")
+        await chat.type("/attach notes.txt")
+        await chat.until_shown("files: notes.txt (2 bytes)", "The team does not see it.")
+        await chat.type("/attach plan.md")
+        await chat.until_shown("plan.md (6 bytes)")
+        await chat.press("backspace")
+        await chat.until(lambda: "plan.md (6" not in chat.text())
+        await chat.type("read this")
+        await chat.until(lambda: client.files)
+        await chat.until(lambda: "notes.txt (2 bytes)" not in chat.text())
+        await chat.type("and now")
+        await chat.until(lambda: len(client.sent) == 2)
+        assert names(client) == [["notes.txt"]]
+        assert client.files[0][0].data == b"hi"
+        await chat.type("/attach notes.txt")
+        await chat.until_shown("files: notes.txt")
+        await chat.type("/detach")
+        await chat.until(lambda: "files: notes" not in chat.text())
+
+
+async def test_agents_come_first_and_a_named_file_goes_with_its_message(
+    tmp_path: Path, folder: Path
+):
+    client = ScriptedClient()
+    client.team_agents = {"coder": "gpt-small"}
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.until(lambda: chat.screen.conversation and chat.screen.conversation.agents)
+        await chat.press(*"@co")
+        await chat.until_shown("▸ @coder", "gpt-small")
+        await chat.press("ctrl+c")
+        await chat.press(*"see @no")
+        await chat.until_shown("▸ @notes.txt")
+        await chat.press("enter")
+        assert chat.composer.text == "see @notes.txt "
+        await chat.until_shown("files: notes.txt (2 bytes)")
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+        await chat.type("@coder look at @plan.md, not at @nothing")
+        await chat.until(lambda: len(client.sent) == 2)
+        assert names(client) == [["notes.txt"], ["plan.md"]]
+        assert client.sent[1][1] == "@coder look at @plan.md, not at @nothing"
+
+
+async def test_in_a_channel_the_first_enter_only_asks(tmp_path: Path, folder: Path):
+    client = ScriptedClient()
+    client.add_thread(id="s", platform="slack", channel="C1", place="#general", members=12)
+    async with chatting(client, tmp_path, thread="s") as chat:
+        await ask(chat, "read @notes.txt")
+        await chat.until_shown("Enter again sends: notes.txt (2 bytes) will go to the 12 members")
+        assert client.sent == []
+        assert chat.composer.text == "read @notes.txt"
+        await chat.press("enter")  # a key that bounces is no answer
+        await chat.until(lambda: chat.composer.text)
+        assert client.sent == []
+        chat.clock.advance(HELD_BACK)
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+        assert names(client) == [["notes.txt"]]
+        await chat.type("no file")
+        await chat.until(lambda: len(client.sent) == 2)
+
+
+async def ask(chat: Chat, text: str) -> None:
+    await chat.type(text)
+    await chat.until(lambda: chat.composer.text)
