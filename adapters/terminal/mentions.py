@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 ANYWHERE = ("./", "~/", "/", "../")
 """Beginnings of a path that may lead anywhere, also to hidden files."""
 BEGUN = re.compile(r'(?:^|(?<=\s))@("[^"\n]*|[^\s"]*)$')
 """A name at the end of a draft, which is still being typed."""
+
+LONGEST_PATH = 4096
 
 _NAMED = re.compile(r'(?:^|(?<=\s))@(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"]+))')
 _CLOSING = ".,;:!?)\u2026"
@@ -28,10 +31,25 @@ def named_files(text: str, agents: Collection[str], folder: Path) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for name in _names(text, agents):
-        path = next((each for each in _paths(name, folder) if _is_file(each)), None)
+        path = next((each for each in _paths(name, folder) if is_file(each)), None)
         if path is not None:
             found[path] = None
     return list(found)
+
+
+def pasted_path(text: str) -> str:
+    """The path that a paste is, as terminals write it, or ""."""
+    text = text.strip()
+    if not 0 < len(text) <= LONGEST_PATH or not text.isprintable():
+        return ""
+    if text.startswith("file://"):
+        host, slash, path = text.removeprefix("file://").partition("/")
+        return unquote(slash + path) if host in ("", "localhost") else ""
+    if text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1]
+    elif "\\" in text:
+        text = re.sub(r"\\(.)", r"\1", text)
+    return text if text.startswith(("/", "~/")) else ""
 
 
 def names_any(text: str) -> bool:
@@ -66,7 +84,8 @@ def placed(name: str, folder: Path) -> Path:
     return Path.home() / name[2:] if home else folder / name
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """True for a file that is there. Blocks."""
     try:
         return path.is_file()
     except (OSError, ValueError):

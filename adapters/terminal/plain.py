@@ -69,7 +69,7 @@ class PlainChat:
         self._prompted = False
         self._replaying = False
         self._interrupted = False
-        self._files: list[SentFile] = []
+        self._files: Sequence[SentFile] = ()
         """Those of the next message."""
         self._held = ""
         """A message that waits for the person's yes."""
@@ -260,9 +260,14 @@ class PlainChat:
         receipt = await self._send(conversation, text, self._files)
         if receipt.outcome != "refused":
             self._print_line(f"Sent with {name_files(self._files)}.")
-            self._files = []
+            self._files = ()
 
-    async def _attach(self, conversation: Conversation, name: str) -> None:
+    async def _change_files(self, conversation: Conversation, command: str, name: str) -> None:
+        """Attach a file, or take files off."""
+        if command == "detach":
+            self._files = [each for each in self._files if name and each.name != name]
+            self._print_line(f"Your next message has {len(self._files) or 'no'} files.")
+            return
         from adapters.terminal.files import name_files, read_file  # not at the start
 
         file = await read_file(name, self._files)
@@ -270,10 +275,6 @@ class PlainChat:
         for fault in await conversation.file_faults([file]):
             self._print_line(fault)
         self._print_line(f"Your next message goes with {name_files(self._files)}.")
-
-    def _detach(self, name: str) -> None:
-        self._files = [each for each in self._files if name and each.name != name]
-        self._print_line(f"Your next message has {len(self._files) or 'no'} files.")
 
     async def _send(
         self, conversation: Conversation, text: str, files: Sequence[SentFile] = ()
@@ -324,10 +325,8 @@ class PlainChat:
                 self._find(conversation, rest)
             case "stop":
                 await conversation.stop()
-            case "attach" if rest:
-                await self._attach(conversation, rest)
-            case "detach":
-                self._detach(rest)
+            case "attach" | "detach" as name if rest or name == "detach":
+                await self._change_files(conversation, name, rest)
             case "rename" if thread and rest:
                 await conversation.rename(thread.id, rest)
             case "export" if thread:

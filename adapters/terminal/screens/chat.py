@@ -340,6 +340,13 @@ class ChatScreen(LateClicks[None]):
         elif files:
             self.files.sent()
 
+    @on(Composer.PathPasted)
+    @work(group="attach")
+    async def _on_path_pasted(self, event: Composer.PathPasted) -> None:
+        """Offer to attach the file of a pasted path."""
+        if await self.files.offer(event.path, self._guard):
+            self._composer.take_out(event.text)
+
     @on(Composer.LeaveRequested)
     def _on_leave_requested(self) -> None:
         self.app.exit(0)

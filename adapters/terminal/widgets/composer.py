@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.message import Message
 
 from adapters.terminal.history import History
+from adapters.terminal.mentions import pasted_path
 from adapters.terminal.widgets.folding_area import FoldingArea
 from adapters.terminal.widgets.palette import Palette, Suggestion
 
@@ -51,6 +52,13 @@ class Composer(FoldingArea):
 
         pages: int = 0
         lines: int = 0
+
+    @dataclass
+    class PathPasted(Message):
+        """A pasted text is a path, perhaps of a file."""
+
+        text: str
+        path: str
 
     class LeaveRequested(Message):
         """ctrl+d in an empty draft: the person leaves."""
@@ -195,6 +203,17 @@ class Composer(FoldingArea):
             case _:
                 return False
         return True
+
+    def pasted(self, text: str) -> None:
+        """Tell of a pasted path."""
+        if self.purpose is None and (path := pasted_path(text)):
+            self.post_message(self.PathPasted(text, path))
+
+    def take_out(self, text: str) -> None:
+        """Remove a text from the draft, where it stands last."""
+        before, found, after = self.text.rpartition(text)
+        if found and self.purpose is None:
+            self.set_draft(before + after)
 
     def take(self, choice: Suggestion) -> None:
         """Write what was chosen, and send a choice that runs."""

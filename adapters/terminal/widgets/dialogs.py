@@ -35,6 +35,9 @@ KEYS = (
 )
 
 
+GOES_ON = "y goes on here   n or esc goes back"
+
+
 class InputDialog(Overlay[str | None]):
     """One line of text; None when the person thinks better of it."""
 
@@ -67,19 +70,19 @@ class QuestionDialog(Overlay[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,n", "dismiss(False)", "No")]
 
-    def __init__(self, title: str, text: str, guard: TypingGuard) -> None:
+    def __init__(self, title: str, text: str, guard: TypingGuard, keys: str = GOES_ON) -> None:
         super().__init__()
         self._title = title
         self._text = text
         self._guard = guard
+        self._keys = keys
 
     def compose(self) -> ComposeResult:
         """The text in a frame, with the keys."""
         with Vertical(classes="box wide") as box:
             box.border_title = Content(self._title)
             yield Static(self._text, markup=False)
-            keys = Content.styled("y goes on here   n or esc goes back", "$muted")
-            yield Static(keys, classes="keys")
+            yield Static(Content.styled(self._keys, "$muted"), classes="keys")
 
     def on_key(self, event: Key) -> None:
         """Agree with y, unless it comes amid other keys."""

@@ -55,6 +55,10 @@ class FoldingArea(TextArea):
         if result := self._replace_via_keyboard(pasted, *self.selection):
             self.move_cursor(result.end_location)
             self.focus()
+            self.pasted(pasted)
+
+    def pasted(self, text: str) -> None:
+        """Hear of a text that was pasted."""
 
     def on_click(self, event: events.Click) -> None:
         """Open the paste that was clicked."""

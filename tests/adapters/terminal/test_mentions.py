@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.terminal.mentions import BEGUN, mention_of, named_files
+from adapters.terminal.mentions import BEGUN, mention_of, named_files, pasted_path
 
 
 @pytest.fixture
@@ -57,3 +57,22 @@ def test_a_path_is_written_as_it_is_understood(folder: Path, path: str):
 def test_a_name_at_the_end_is_still_being_typed(draft: str, typed: str | None):
     found = BEGUN.search(draft)
     assert (found and found[1]) == typed
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("/tmp/a.txt ", "/tmp/a.txt"),
+        ("~/my notes.txt", "~/my notes.txt"),
+        ("'/tmp/my notes.txt'", "/tmp/my notes.txt"),
+        (r"/tmp/my\ notes\(1\).txt", "/tmp/my notes(1).txt"),
+        ("file:///tmp/my%20notes.txt", "/tmp/my notes.txt"),
+        ("file://other/tmp/a.txt", ""),
+        ("a.txt", ""),
+        ("/tmp/a.txt\n/tmp/b.txt", ""),
+        ("/" * 5000, ""),
+        ("", ""),
+    ],
+)
+def test_a_pasted_path_is_read_as_terminals_write_it(text: str, path: str):
+    assert pasted_path(text) == path

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from textual.events import Paste
 
 from adapters.terminal.screens.attaching import HELD_BACK
 from tests.adapters.terminal.running import Chat, chatting
@@ -98,3 +99,25 @@ async def test_in_a_channel_the_first_enter_only_asks(tmp_path: Path, folder: Pa
 async def ask(chat: Chat, text: str) -> None:
     await chat.type(text)
     await chat.until(lambda: chat.composer.text)
+
+
+async def test_a_pasted_path_becomes_a_file_after_a_yes(tmp_path: Path, folder: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        chat.composer.insert("look ")
+        chat.app.post_message(Paste(f"{folder}/notes.txt"))
+        await chat.until_shown("is a file. Attach it to your message?")
+        await chat.press("n")
+        await chat.until(lambda: chat.composer.has_focus)
+        assert chat.composer.text == f"look {folder}/notes.txt"
+        chat.app.post_message(Paste(f"'{folder}/plan.md' "))
+        await chat.until_shown("is a file. Attach it")
+        chat.clock.advance(5)
+        await chat.press("y")
+        await chat.until_shown("files: plan.md (6 bytes)")
+        await chat.until(lambda: "plan.md" not in chat.composer.text)
+        chat.app.post_message(Paste("/no/such/file"))
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+        assert names(client) == [["plan.md"]]
+        assert client.sent[0][1].endswith("notes.txt/no/such/file")
