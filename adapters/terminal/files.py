@@ -29,17 +29,22 @@ async def read_file(name: str, attached: Sequence[SentFile]) -> SentFile:
     Raises GatewayError.
     """
     path = placed(name.strip().strip("\"'"), Path.cwd())
+    file = await asyncio.to_thread(SentFile.read, path, MOST_BYTES)
+    check_room(file, attached)
+    return file
+
+
+def check_room(file: SentFile, attached: Sequence[SentFile]) -> None:
+    """Check that a file may go with the others. Raises GatewayError."""
     if len(attached) >= MOST_FILES:
         raise GatewayError(f"A message takes at most {MOST_FILES} files.")
-    file = await asyncio.to_thread(SentFile.read, path, MOST_BYTES)
     size = file.left_out or len(file.data)
     together = size + sum(len(each.data) for each in attached)
     if together > MOST_BYTES:
         most = format_size(MOST_BYTES)
-        said = f"The file {path.name!r} has {format_size(size)}"
+        said = f"The file {file.name!r} has {format_size(size)}"
         rest = f"; with the others {format_size(together)}" if attached else ""
         raise GatewayError(f"{said}{rest}. The chat sends at most {most} with a message.")
-    return file
 
 
 def name_files(files: Sequence[SentFile]) -> str:

@@ -71,6 +71,22 @@ class Attaching:
             return True
         return False
 
+    async def attach_image(self) -> str:
+        """Attach the clipboard's image; a sentence why there is none."""
+        from adapters.terminal import clipboard, files  # not at the start
+
+        with notify_errors(self._screen):
+            async with self._reading:
+                held = [each.file for each in self._all]
+                name = f"image-{len(held) + 1}.png"
+                found = await clipboard.read_image(name, files.MOST_BYTES)
+                if isinstance(found, str):
+                    return found
+                files.check_room(found, held)
+                self._chosen.append(await self._looked_at(Path(name), (0, 0), found))
+                self._draw()
+        return ""
+
     async def offer(self, path: str, guard: TypingGuard) -> bool:
         """Ask whether a pasted path's file is meant; attach it then."""
         from adapters.terminal.widgets.dialogs import QuestionDialog  # not at the start

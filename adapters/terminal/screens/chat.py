@@ -347,6 +347,16 @@ class ChatScreen(LateClicks[None]):
         if await self.files.offer(event.path, self._guard):
             self._composer.take_out(event.text)
 
+    @on(Composer.ImageWanted)
+    @work(group="attach")
+    async def _attach_image(self) -> None:
+        """Attach the clipboard's image, or paste what was copied here."""
+        if why := await self.files.attach_image():
+            if self.app.clipboard:
+                self._composer.action_paste()
+            else:
+                self.notify(why, markup=False)
+
     @on(Composer.LeaveRequested)
     def _on_leave_requested(self) -> None:
         self.app.exit(0)

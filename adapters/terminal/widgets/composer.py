@@ -60,6 +60,9 @@ class Composer(FoldingArea):
         text: str
         path: str
 
+    class ImageWanted(Message):
+        """ctrl+v: attach the image of the clipboard."""
+
     class LeaveRequested(Message):
         """ctrl+d in an empty draft: the person leaves."""
 
@@ -235,6 +238,8 @@ class Composer(FoldingArea):
                 pass
             case "ctrl+d" if not self.text and not self.purpose:
                 self.post_message(self.LeaveRequested())
+            case "ctrl+v" if not self.purpose:
+                self.post_message(self.ImageWanted())
             case "ctrl+underscore":
                 self.undo()
             case "backspace" if not self.text and (self.takes_back or self.holds_files):

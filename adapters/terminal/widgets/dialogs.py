@@ -25,6 +25,7 @@ KEYS = (
     ("ctrl+f", "find in this thread: enter next, then n and N"),
     ("ctrl+r", "find an earlier prompt"),
     ("ctrl+g", "edit the draft in your editor"),
+    ("ctrl+v", "attach the image of the clipboard"),
     ("pgup, pgdn", "scroll; end follows again"),
     ("tab", "open a long paste beside the cursor"),
     ("tab, shift+tab", "move between tool cards and code blocks; enter opens a card"),

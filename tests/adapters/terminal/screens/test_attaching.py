@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from textual.events import Paste
 
+from adapters.terminal import clipboard
 from adapters.terminal.screens.attaching import HELD_BACK
+from gateway.client import SentFile
 from tests.adapters.terminal.running import Chat, chatting
 from tests.fakes.scripted_client import ScriptedClient
 
@@ -121,3 +123,18 @@ async def test_a_pasted_path_becomes_a_file_after_a_yes(tmp_path: Path, folder: 
         await chat.until(lambda: client.sent)
         assert names(client) == [["plan.md"]]
         assert client.sent[0][1].endswith("notes.txt/no/such/file")
+
+
+async def test_ctrl_v_attaches_an_image_or_says_why_not(tmp_path: Path, folder: Path, monkeypatch):
+    image = SentFile(name="i.png", media_type="image/png", data=b"i")
+    found: list[SentFile | str] = ["There is none.", image]
+
+    async def read_image(name: str, most: int) -> SentFile | str:
+        return found.pop(0)
+
+    monkeypatch.setattr(clipboard, "read_image", read_image)
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press("ctrl+v")
+        await chat.until_shown("There is none.")
+        await chat.press("ctrl+v")
+        await chat.until_shown("files: i.png (1 byte)")
