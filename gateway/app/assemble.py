@@ -14,7 +14,14 @@ from typing import Any, TypeAlias
 from gateway.access.authority import Access
 from gateway.app.adapters import AdapterSettings
 from gateway.app.load import LoadedConfig, load_config
-from gateway.app.stores import NEEDS_EXTRA, AnyStore, database_of, folder_of, product_of
+from gateway.app.stores import (
+    NEEDS_EXTRA,
+    AnyStore,
+    database_of,
+    folder_of,
+    product_of,
+    work_limits_of,
+)
 from gateway.base.background import in_background
 from gateway.base.ending import run_until_ended
 from gateway.base.exit_codes import ExitCode
@@ -144,7 +151,7 @@ def store_of(loaded: LoadedConfig) -> AnyStore:
     """
     folder = folder_of(loaded.config)
     if (database := database_of(loaded.config)) is None:
-        return SqliteStore(folder)
+        return SqliteStore(folder, limits=work_limits_of(loaded.config.store))
     try:
         from gateway.store.postgres.store import PostgresStore  # an extra
     except ImportError as error:

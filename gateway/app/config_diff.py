@@ -19,6 +19,7 @@ AT_START = (
         "store.failover_seconds",
         "store.file_mb",
         "store.work_mb",
+        "store.fork_turns",
     ),
     "store.keys",
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from gateway.app.operator import number
-from gateway.app.stores import NEEDS_EXTRA, AnyStore
+from gateway.app.stores import NEEDS_EXTRA, AnyStore, work_limits_of
 from gateway.base.database_url import database_place
 from gateway.base.exit_codes import ExitCode
 from gateway.base.redaction import REDACTION, secrets_in
@@ -80,8 +80,7 @@ def copy_target(
     shown = text is not None and len(hidden) > 1
     database = Database(
         url=said,
-        file_mb=settings.file_mb,
-        work_mb=settings.work_mb,
+        work=work_limits_of(settings),
         failover=settings.failover_seconds,
     )
     return CopyTarget(place=database, setting=setting, shows_password=shown)

@@ -11,10 +11,12 @@ from gateway.base.database_url import PORT, DatabasePlace
 from gateway.base.exit_codes import ExitCode
 from gateway.base.paths import store_folder
 from gateway.config.root import Config
+from gateway.config.settings import StoreConfig
 from gateway.errors import GatewayError
 from gateway.store.postgres.database import Database
 from gateway.store.product import Product
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.work.contents import WorkLimits
 
 if TYPE_CHECKING:
     from gateway.store.postgres.store import PostgresStore  # an extra
@@ -58,10 +60,16 @@ def database_of(config: Config) -> Database | None:
     return Database(
         url=settings.url.get_secret_value(),
         pool_size=settings.pool_size,
-        file_mb=settings.file_mb,
-        work_mb=settings.work_mb,
+        work=work_limits_of(settings),
         failover=settings.failover_seconds,
         schema=settings.schema_,
+    )
+
+
+def work_limits_of(settings: StoreConfig) -> WorkLimits:
+    """Limits of what the store keeps of work folders."""
+    return WorkLimits(
+        file_mb=settings.file_mb, work_mb=settings.work_mb, fork_turns=settings.fork_turns
     )
 
 

@@ -163,16 +163,20 @@ class StoreConfig(Section):
     """
 
     file_mb: float = Field(default=25.0, gt=0)
-    """Megabytes of one file of a work folder that the database of `url` keeps.
+    """Megabytes of one file of a work folder that the store keeps.
 
-    Larger files stay on this machine.
+    Larger files are in the folder alone.
     """
 
     work_mb: float = Field(default=200.0, gt=0)
-    """Megabytes of a thread's work folder that the database of `url` keeps.
+    """Megabytes of a thread's work folder that are kept, and as many of its earlier versions.
 
-    The rest stays on this machine. `work_mb` in [attachments] limits what code may write there.
+    Of the folder, the rest is in it alone; of the versions, the oldest go first. `work_mb` in
+    [attachments] limits what code may write there.
     """
+
+    fork_turns: int = Field(default=20, ge=0)
+    """Turns of a thread at whose ends the work folder is kept as it was, the last ones."""
 
     retention_days: int = Field(default=90, ge=0)
     """Days until an unused thread is deleted; 0 keeps threads for ever.

@@ -34,6 +34,7 @@ from gateway.store.tables import (
 from gateway.store.units.audit import note
 from gateway.store.units.invariants import broken_laws
 from gateway.store.value_rows import put
+from gateway.store.work.rows import FORGET
 from gateway.values import value
 
 MOST_ROWS = 5_000
@@ -145,6 +146,7 @@ class Copy:
         with self._target.transaction():
             self._target.complete(aside, self._source.last_numbers())
             faults = self._faults()
+            self._target.run(methodcaller("execute", FORGET))
             self._target.run(self._end_notes)
         return CopyReport(
             rows={table: progress.rows for table, progress in done.items()},

@@ -16,9 +16,13 @@ NOTES = "copying"
 DERIVED = (
     *("tallies", "used_days", "word_threads", "searched", "unsearched"),
     *("nodes", "leases", "rates", "budget_shares", "reloads", "reload_votes"),
+    *("work_folders", "work_files", "work_versions"),
 )
 DERIVED_COLUMNS = {"threads": ("number",)}
-"""Kept figures and the index of words, made anew from the rows that are copied, and processes."""
+"""Kept figures and the index of words, made anew from the rows that are copied, and processes.
+
+Work folders are copied as they are, without earlier versions.
+"""
 NOT_COPIED = {"marks": "platform = 'gateway' AND name = 'written'"}
 """Rows that stay: the mark by which a database knows itself."""
 

@@ -244,6 +244,11 @@ class TurnEnd:
     fill: tuple[ContextFill, ...] = ()
     """As in TurnFinished."""
 
+    @property
+    def is_over(self) -> bool:
+        """True unless the turn rests."""
+        return self.status not in ("paused", "waiting")
+
 
 @value
 class TurnUpdate:

@@ -24,6 +24,7 @@ from gateway.store.records import Checkpoint
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.turn_records import ClaimedTurn, Lease, TurnUpdate
 from gateway.store.units import claims, inbox
+from gateway.store.work.contents import WorkLimits
 
 EVERYBODY = Access(
     routes=[Route.model_validate({"adapter": "x", "channels": ["*"], "users": ["members"]})]
@@ -63,7 +64,8 @@ async def opened(
     url: str, folder: Path, thread: str = "t", **limits: float
 ) -> AsyncGenerator[tuple[PostgresStore, Lease, Path]]:
     """The store, a turn of a thread, and that thread's folder."""
-    store = PostgresStore(Database(url=url, **limits), folder)  # pyright: ignore[reportArgumentType]
+    kept = WorkLimits(**limits)  # pyright: ignore[reportArgumentType]
+    store = PostgresStore(Database(url=url, work=kept), folder)
     async with store.own():
         lease = await begun(store, thread)
         work = await store.work_folder(thread)

@@ -73,7 +73,7 @@ ROWS = {
     "gateway/store/copying.py": OWN,
     "gateway/transcript.py": OWN,
     "gateway/store/postgres/jobs.py": OWN,
-    "gateway/store/postgres/work_note.py": OWN,
+    "gateway/store/work/note.py": OWN,
     "gateway/store/product.py": OWN,
     "gateway/store/tokens.py": OWN,
     "gateway/store/units/aside.py": OWN,

@@ -9,13 +9,16 @@ from typing import TypeVar
 
 from gateway.errors import StoreError
 from gateway.store.connection import Connection, Unit
+from gateway.store.operations import hand_on
 from gateway.store.postgres.copying import PostgresTables
 from gateway.store.postgres.database import Database
-from gateway.store.postgres.work_folder import NOTES, WorkFolders
-from gateway.store.postgres.work_note import left_out_before
+from gateway.store.postgres.work_contents import StoredContents
 from gateway.store.units.threads import thread_ids
+from gateway.store.work.folder import NOTES, WorkFolders
+from gateway.store.work.note import left_out_before
+from gateway.store.work.rows import FORGET
 
-_FORGET = ("DELETE FROM work_files", "DELETE FROM work_folders")
+_FORGET = ("DELETE FROM work_files", "DELETE FROM work_folders", FORGET)
 _OTHER = """
     SELECT sha256 FROM contents c WHERE sha256 <> encode(sha256(COALESCE(
      (SELECT string_agg(data, '' ORDER BY n) FROM content_parts p WHERE p.sha256 = c.sha256), '')),
@@ -37,17 +40,17 @@ async def store_folders(tables: PostgresTables, folder: Path, limits: Database, 
     async def read(unit: Unit[T]) -> T:
         return tables.run(unit)
 
-    async def write(unit: Unit[T], then: Callable[[T], None]) -> T:
+    async def write(unit: Unit[T], then: Callable[[T], None] | None) -> T:
         with tables.transaction():
             result = tables.run(unit)
-        then(result)
+        hand_on(then, result)
         return result
 
     # An earlier try may have stored what has changed since; its contents are not sent again.
     with tables.transaction():
         tables.run(_forget)
     shutil.rmtree(folder / NOTES, ignore_errors=True)
-    work = WorkFolders(folder, limits)
+    work = WorkFolders(folder, limits.work, StoredContents(folder), copies=True)
     threads = [each for each in tables.run(thread_ids) if work.path(each).is_dir()]
     for done, thread in enumerate(threads, 1):
         await work.commit(thread, _nothing, read, write)
@@ -68,7 +71,7 @@ async def load_folders(
     async def read(unit: Unit[T]) -> T:
         return tables.run(unit)
 
-    work = WorkFolders(folder, limits)
+    work = WorkFolders(folder, limits.work, StoredContents(folder), copies=True)
     stored = tables.run(lambda connection: connection.fetch(_STORED))
     threads = [row["thread"] for row in stored]
     for done, thread in enumerate(threads, 1):

@@ -6,6 +6,7 @@ from dataclasses import field
 
 from gateway.base.database_url import DatabasePlace, database_place
 from gateway.store.product import Product
+from gateway.store.work.contents import WorkLimits
 from gateway.values import value
 
 OF_SCHEMA = "COALESCE(hashtext(NULLIF(current_setting('parley.schema', TRUE), '')), 0)"
@@ -44,11 +45,7 @@ class Database:
     """`postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTIONS`; it may hold a password."""
     pool_size: int = 8
     """Connections of this node, at most."""
-    file_mb: float = 25.0
-    """Megabytes of one file of a work folder; larger ones stay on this node."""
-    work_mb: float = 200.0
-    """Megabytes of a thread's work folder that are stored."""
-
+    work: WorkLimits = WorkLimits()
     failover: float = 6.0
     """Seconds without a sign of life after which this node's work goes to the others."""
 

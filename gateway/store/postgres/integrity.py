@@ -35,6 +35,7 @@ def _faulty_contents(connection: PostgresConnection) -> list[StoreFault]:
         "SELECT 1 FROM contents c WHERE NOT EXISTS"
         " (SELECT 1 FROM attachments WHERE sha256 = c.sha256)"
         " AND NOT EXISTS (SELECT 1 FROM work_files WHERE sha256 = c.sha256)"
+        " AND NOT EXISTS (SELECT 1 FROM work_versions WHERE sha256 = c.sha256)"
     )
     files = connection.fetch(
         "SELECT sha256, MIN(thread) AS thread, MIN(path) AS path FROM work_files"

@@ -45,12 +45,13 @@ from gateway.store.postgres.reload_operations import ReloadOperations
 from gateway.store.postgres.running import Running, running
 from gateway.store.postgres.transactions import Work
 from gateway.store.postgres.upgrade import check_up_to_date, known_version
-from gateway.store.postgres.work_folder import WorkFolders
+from gateway.store.postgres.work_contents import StoredContents
 from gateway.store.records import PoolFigures, StoreFault
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
 from gateway.store.units.losses import note_restore
 from gateway.store.units.threads import thread_ids
+from gateway.store.work.folder import WorkFolders
 
 T = TypeVar("T")
 
@@ -145,9 +146,9 @@ class PostgresStore(PostgresReader, ReloadOperations):
         self, database: Database, folder: Path, *, clock: Callable[[], float] = time.time
     ) -> None:
         super().__init__(database, folder, clock=clock)
-        self._work = WorkFolders(self._folder, database)
+        contents = StoredContents(self._folder)
+        self._work = WorkFolders(self._folder, database.work, contents, copies=True)
         self._last = LastWrites(StoreFull, StoreUnreachable)
-        self._recording: set[asyncio.Task[StoredUpdate]] = set()
         self._left: set[asyncio.Future[Any]] = set()
         """Units that go on without their callers."""
 
@@ -233,8 +234,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
                 await self._sweep()
                 yield
             finally:
-                if self._recording:
-                    await asyncio.wait(self._recording, timeout=self._database.patience.end)
+                await self._work.finish(self._database.patience.end)
                 self._running = self._group = None
                 await context.__aexit__(None, None, None)
                 await self._until_cleared()
@@ -291,19 +291,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
         def unit(connection: Connection) -> StoredUpdate:
             return turns.record(connection, lease, record)
 
-        if not self._work.may_have_changed(lease.thread, record):
-            return await self.write(unit)
-        commit = self._work.commit(lease.thread, unit, self.read, self.write)
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(commit, name=f"turn {lease.turn} is stored with its files")
-        self._recording.add(task)
-        task.add_done_callback(self._forget)
-        return await asyncio.shield(task)  # a caller that is cancelled leaves it to its end
-
-    def _forget(self, task: asyncio.Task[StoredUpdate]) -> None:
-        self._recording.discard(task)
-        if not task.cancelled():
-            task.exception()  # its caller has it, or has left
+        return await self._work.record(lease.thread, record, unit, self.read, self.write)
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove the working copies of deleted threads."""

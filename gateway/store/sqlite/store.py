@@ -34,7 +34,7 @@ from gateway.store.formats import BASE, upgrades
 from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, file_errors, make_private, try_files
 from gateway.store.nodes import Node
-from gateway.store.operations import UnitReader, UnitWriter
+from gateway.store.operations import PATIENCE, UnitReader, UnitWriter
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.backup import write_backup
 from gateway.store.sqlite.commit_count import CommitCount, read_note
@@ -49,15 +49,21 @@ from gateway.store.sqlite.upgrade import (
     gone,
     known_version,
 )
+from gateway.store.sqlite.work_contents import ContentFiles
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
 from gateway.store.units.memos import memo_ids
 from gateway.store.units.threads import thread_ids
+from gateway.store.work.contents import WorkLimits
+from gateway.store.work.folder import WorkFolders
 
 LOG = logging.getLogger("gateway.store")
 
 FILE = "parley.db"
+
+VERSIONS = "versions"
+"""Folder of the contents of work folders, beside the work folders."""
 
 CACHE = 256
 """KiB of pages that a reader keeps: what it reads is in the system's cache, and two workers are
@@ -182,14 +188,22 @@ class SqliteStore(SqliteReader, UnitWriter):
 
     _writer: Writer | None = None
 
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        limits: WorkLimits | None = None,
+        clock: Callable[[], float] = time.time,
+        steps: Mapping[int, str] | None = None,
+    ) -> None:
+        super().__init__(folder, clock=clock, steps=steps)
+        self._contents = ContentFiles(self._folder / VERSIONS)
+        limits = limits or WorkLimits()
+        self._work = WorkFolders(self._folder, limits, self._contents, copies=False)
+
     @cached_property
     def _last(self) -> LastWrites:
         return LastWrites(StoreFull, StoreUnwritable)
-
-    @cached_property
-    def _work(self) -> Path:
-        """Where the work folders are."""
-        return self._folder / "work"
 
     @property
     def commits(self) -> int:
@@ -214,6 +228,7 @@ class SqliteStore(SqliteReader, UnitWriter):
                 await self._sweep()
                 yield
             finally:
+                await self._work.finish(PATIENCE)
                 self._readers.close()
                 self._readers = self._writer = None
                 await writer.close()
@@ -276,22 +291,28 @@ class SqliteStore(SqliteReader, UnitWriter):
         return await self._last.watch(unit, self._writer.write(unit, then, self.clock()))
 
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
-        """Add to a turn. Raises LeaseLost."""
-        return await self.write(lambda connection: turns.record(connection, lease, record))
+        """Add to a turn. Raises LeaseLost.
+
+        Changes of the thread's folder are stored with the turn's end.
+        """
+
+        def unit(connection: Connection) -> StoredUpdate:
+            return turns.record(connection, lease, record)
+
+        return await self._work.record(lease.thread, record, unit, self.read, self.write)
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove from the disk what the database has let go of."""
         copies = [] if person else [*self._folder.glob("parley.v*.db")]
         memos = await self.read(memo_ids) if copies else []
-        await asyncio.to_thread(self._remove_files, threads, copies, memos)
+        await self._work.clear(threads)
+        await asyncio.to_thread(self._remove_copies, threads, copies, memos)
         if self._writer is not None and not await self._writer.empty_log():
             LOG.warning("a reader kept what was deleted in the write-ahead log a little longer")
 
-    def _remove_files(
+    def _remove_copies(
         self, threads: Collection[str], copies: Collection[Path], memos: Sequence[int]
     ) -> None:
-        for thread in threads:
-            shutil.rmtree(self._work_folder(thread), ignore_errors=True)
         # The copies from before an upgrade or a restore hold what was said until then. Without
         # those from before an upgrade there is no way back to an older version.
         for copy in {*self._folder.glob("parley.*.db*")}.difference(copies):
@@ -300,14 +321,12 @@ class SqliteStore(SqliteReader, UnitWriter):
             delete_from_copy(copy, threads, memos)
 
     async def _sweep(self) -> None:
-        """Remove the work folders of deleted threads that a crash left behind."""
-        if self._work.is_dir():  # a worker costs more than to look
-            await asyncio.to_thread(self._remove_others, await self.read(thread_ids))
-
-    def _remove_others(self, kept: Collection[str]) -> None:
-        for folder in self._work.iterdir():
-            if folder.name not in kept:
-                shutil.rmtree(folder, ignore_errors=True)
+        """Remove what a crash left behind of work folders."""
+        if any(
+            (self._folder / name).is_dir() for name in ("work", VERSIONS)
+        ):  # a worker costs more
+            await asyncio.to_thread(self._work.sweep, await self.read(thread_ids))
+            await self.read(self._contents.sweep)
 
     async def probe(self) -> None:
         """Write a little, or more after a refusal; see SessionStore."""
@@ -374,14 +393,11 @@ class SqliteStore(SqliteReader, UnitWriter):
 
     async def work_folder(self, thread: str) -> Path:
         """The thread's folder for its tools, which may not be there yet."""
-        return self._work_folder(thread)
+        return self._work.path(thread)
 
     def loaded_at(self, thread: str) -> int:
         """0: the folder itself is kept, no copy of it."""
         return 0
-
-    def _work_folder(self, thread: str) -> Path:
-        return self._work / thread
 
 
 @asynccontextmanager

@@ -184,7 +184,7 @@ def _end(
     stands: _TurnStatus,
 ) -> StoredUpdate:
     """Write how the turn leaves its lane, with the events this adds."""
-    over = end.status not in ("paused", "waiting")
+    over = end.is_over
     if stands.holds_up:
         connection.hasten(person=stands.author)
     reason = end.reason

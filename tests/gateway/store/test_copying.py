@@ -41,6 +41,7 @@ NUMBERS = itertools.count()
 DERIVED = (
     *("word_threads", "searched", "unsearched", "tallies", "used_days"),
     *("nodes", "leases", "rates", "budget_shares", "reloads", "reload_votes"),
+    *("work_folders", "work_files", "work_versions"),
 )
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.store.postgres.database import Database
-from gateway.store.postgres.work_entries import Entry, Spool, hash_of
-from gateway.store.postgres.work_scan import FolderDiff, find_changes
+from gateway.store.work.contents import WorkLimits
+from gateway.store.work.entries import Entry, Spool, hash_of
+from gateway.store.work.scan import FolderDiff, find_changes
 
-LIMITS = Database(url="", file_mb=0.001, work_mb=0.0015)
+LIMITS = WorkLimits(file_mb=0.001, work_mb=0.0015)
 LATER = time.time_ns() + 10**12
 
 
@@ -35,6 +35,7 @@ def test_a_new_folder_is_stored_with_its_contents(folder: Path) -> None:
     assert [*diff.put] == ["in", "in/a.txt", "link"]
     assert diff.entries == diff.put
     assert (diff.put["in"].is_folder, diff.put["link"].is_link) == (True, True)
+    assert isinstance(diff.spool, Spool)
     assert diff.spool.content(diff.put["in/a.txt"].sha256) == b"A"
     assert diff.spool.content(hash_of(b"in/a.txt")) == b"in/a.txt"
     assert not diff.is_empty

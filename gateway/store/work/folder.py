@@ -1,7 +1,9 @@
-"""Working copies of threads' folders, stored with their turns' commits.
+"""Threads' work folders, stored with their turns' commits.
 
-A working copy is brought to the stored version when somebody needs it. It may be ahead of what is
-stored, after a crash between a tool's work and its commit; then it stays, and is stored next.
+Where a database keeps the folders, each machine has working copies: one is brought to the stored
+version when somebody needs it. It may be ahead of what is stored, after a crash between a tool's
+work and its commit; then it stays, and is stored next. A store in files has the folders themselves,
+and keeps what they were at the ends of turns.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -23,15 +26,15 @@ from gateway.base.describe import describe
 from gateway.errors import LeaseLost
 from gateway.store.connection import Connection, Unit
 from gateway.store.lock import file_errors
-from gateway.store.postgres import work_rows
-from gateway.store.postgres.database import Database
-from gateway.store.postgres.handles import is_folder
-from gateway.store.postgres.work_entries import Entry, Spool
-from gateway.store.postgres.work_load import move_entries, refresh, write_copy
-from gateway.store.postgres.work_note import WorkNote, left_out_before, read_note, write_note
-from gateway.store.postgres.work_scan import FolderDiff, find_changes
 from gateway.store.records import CallRow
-from gateway.store.turn_records import TurnUpdate
+from gateway.store.turn_records import StoredUpdate, TurnUpdate
+from gateway.store.work import rows
+from gateway.store.work.contents import WorkContents, WorkLimits
+from gateway.store.work.entries import Entry
+from gateway.store.work.handles import is_folder
+from gateway.store.work.load import move_entries, refresh, write_copy
+from gateway.store.work.note import WorkNote, left_out_before, read_note, write_note
+from gateway.store.work.scan import FolderDiff, find_changes
 from gateway.values import value
 
 LOG = logging.getLogger("gateway.store")
@@ -52,28 +55,41 @@ T = TypeVar("T")
 
 @value
 class WorkingCopy:
-    """A working copy and the stored version that it belongs to."""
+    """A folder and the stored version that it belongs to."""
 
     entries: Mapping[str, Entry]
     """The stored entries by their paths."""
     note: WorkNote
 
 
-Read = Callable[[Unit[WorkingCopy | None]], Awaitable[WorkingCopy | None]]
-Write = Callable[[Unit[T], Callable[[T], None]], Awaitable[T]]
+class Read(Protocol):
+    """Runs units that read."""
+
+    def __call__(self, unit: Unit[T], /) -> Awaitable[T]:
+        """Run one."""
+        ...
+
+
+Write = Callable[[Unit[T], Callable[[T], None] | None], Awaitable[T]]
 
 
 class WorkFolders:
     """The work folders below a store's folder, by their threads."""
 
-    def __init__(self, folder: Path, limits: Database) -> None:
+    def __init__(
+        self, folder: Path, limits: WorkLimits, contents: WorkContents, *, copies: bool
+    ) -> None:
         self._store = folder
+        self._contents = contents
+        self._has_copies = copies
+        """The folders are copies; otherwise they are stored at the ends of turns alone."""
         self._folders = folder / "work"
         self._notes = folder / NOTES
         self._limits = limits
         self._copies: dict[str, WorkingCopy] = {}
         self._known = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._storing: set[asyncio.Task[StoredUpdate]] = set()
 
     def path(self, thread: str) -> Path:
         """The thread's folder on this machine, which may not be there."""
@@ -89,6 +105,8 @@ class WorkFolders:
 
         Raises GatewayError.
         """
+        if not self._has_copies:
+            return self.path(thread)
         async with self._lock(thread):
             known = self._copies.get(thread)
             copy = await read(lambda connection: self._bring(connection, thread, known))
@@ -96,14 +114,47 @@ class WorkFolders:
                 self._keep(thread, copy)
         return self.path(thread)
 
-    def may_have_changed(self, thread: str, update: TurnUpdate) -> bool:
+    async def record(
+        self,
+        thread: str,
+        update: TurnUpdate,
+        unit: Unit[StoredUpdate],
+        read: Read,
+        write: Write[StoredUpdate],
+    ) -> StoredUpdate:
+        """Run the unit of a turn's update, with its folder's changes.
+
+        Raises GatewayError.
+        """
+        if not self._may_have_changed(thread, update):
+            return await write(unit, None)
+        commit = self.commit(thread, unit, read, write)
+        task = asyncio.get_running_loop().create_task(commit, name=f"{thread}'s folder is stored")
+        self._storing.add(task)
+        task.add_done_callback(self._stored)
+        return await asyncio.shield(task)  # a caller that is cancelled leaves it to its end
+
+    def _stored(self, task: asyncio.Task[StoredUpdate]) -> None:
+        self._storing.discard(task)
+        if not task.cancelled():
+            task.exception()  # its caller has it, or has left
+
+    async def finish(self, seconds: float) -> None:
+        """Wait so long for commits whose callers have left."""
+        if self._storing:
+            await asyncio.wait(self._storing, timeout=seconds)
+
+    def _may_have_changed(self, thread: str, update: TurnUpdate) -> bool:
         """True at a safe point of a thread that has a folder.
 
         Also while an earlier commit of it is under way, which must come first.
         """
         if thread in self._locks:
             return True
-        if not (update.checkpoints or update.end or any(map(_is_over, update.calls))):
+        if self._has_copies:
+            if not (update.checkpoints or update.end or any(map(_is_over, update.calls))):
+                return False
+        elif not (update.end and update.end.is_over and self._limits.fork_turns):
             return False
         if (copy := self._copies.get(thread)) is not None and copy.entries:
             return True
@@ -120,44 +171,49 @@ class WorkFolders:
                 copy = await read(lambda connection: self._find(connection, thread))
             if copy is None:
                 LOG.info("thread %s: its work folder is an old copy, and not stored", thread)
-                return await write(unit, _ignore)
-            return await self._commit(thread, copy, unit, write)
+                return await write(unit, None)
+            return await self._commit(thread, copy, unit, read, write)
 
-    async def _commit(self, thread: str, copy: WorkingCopy, unit: Unit[T], write: Write[T]) -> T:
+    async def _commit(
+        self, thread: str, copy: WorkingCopy, unit: Unit[T], read: Read, write: Write[T]
+    ) -> T:
         version, began = uuid4().hex, time.time_ns()
         changes = await asyncio.to_thread(self._look, thread, copy, began, version)
         if changes is None:
-            return await write(unit, _ignore)
+            return await write(unit, None)
         before = copy.note.versions
         after = replace(copy.note, since=began - TICK, left_out=changes.left_out)
         if changes.is_empty:
             self._keep(thread, replace(copy, note=after))
-            return await write(unit, _ignore)
+            return await write(unit, None)
 
         def with_files(connection: Connection) -> T:
-            work_rows.store_contents(connection, changes)
+            named = {each.sha256 for each in changes.put.values() if each.sha256}
+            self._contents.store(connection, changes.spool, named)
             result = unit(connection)
-            work_rows.store_entries(connection, thread, changes, version, before)
+            rows.store_entries(connection, thread, changes, version, before, self._limits)
             return result
 
         self._forget(thread)  # if this fails, the database says what has become of it
         stored = WorkingCopy(entries=changes.entries, note=replace(after, versions=(version,)))
-        return await write(with_files, lambda _: self._keep(thread, stored))
+        result = await write(with_files, lambda _: self._keep(thread, stored))
+        if not self._has_copies:
+            await read(lambda connection: self._contents.drop(connection, thread))
+        return result
 
     def _look(self, thread: str, copy: WorkingCopy, began: int, version: str) -> FolderDiff | None:
         """Changes of the folder, noted; None if it can't be read."""
         # A clock that was set back must not hide what is changed from now on.
         since = copy.note.since if copy.note.since < began else 0
+        taken = self._contents.taken(thread)
         try:
-            changes = find_changes(
-                self.path(thread), copy.entries, since, self._limits, Spool(self._store)
-            )
+            changes = find_changes(self.path(thread), copy.entries, since, self._limits, taken)
         except OSError as error:
             LOG.warning("thread %s: its work folder can't be read: %s", thread, describe(error))
             return None
         known = copy.note.left_out
         if new := {path: why for path, why in changes.left_out.items() if path not in known}:
-            _tell(thread, new)
+            _tell(thread, "stored" if self._has_copies else "kept for forks", new)
         versions = copy.note.versions
         if not changes.is_empty:
             versions = (*versions, version)
@@ -170,28 +226,31 @@ class WorkFolders:
 
     def _find(self, connection: Connection, thread: str) -> WorkingCopy | None:
         """The working copy, if it belongs to the stored version."""
-        stored = work_rows.version(connection, thread)
+        stored = rows.version(connection, thread)
         if not stored:
             return WorkingCopy(entries={}, note=WorkNote(versions=("",)))
         note = read_note(self._notes / thread)
-        if note is None or stored not in note.versions or not is_folder(self.path(thread)):
+        if not self._has_copies:
+            known = note is not None and stored in note.versions
+            note = note if note and known else WorkNote(versions=(stored,))
+        elif note is None or stored not in note.versions or not is_folder(self.path(thread)):
             return None
         return WorkingCopy(
-            entries=work_rows.entries(connection, thread), note=replace(note, versions=(stored,))
+            entries=rows.entries(connection, thread), note=replace(note, versions=(stored,))
         )
 
     def _bring(
         self, connection: Connection, thread: str, known: WorkingCopy | None
     ) -> WorkingCopy | None:
         """The working copy, loaded if need be; None if nothing is stored."""
-        stored = work_rows.version(connection, thread)
+        stored = rows.version(connection, thread)
         if not stored:
             return known
         if known and stored in known.note.versions and is_folder(self.path(thread)):
             return known
         if (copy := self._find(connection, thread)) is not None:
             return copy
-        entries = work_rows.entries(connection, thread)
+        entries = rows.entries(connection, thread)
         with file_errors(self._store):
             return self._load(connection, thread, stored, entries)
 
@@ -204,11 +263,12 @@ class WorkFolders:
         old = new.with_suffix(".old")
         self._folders.mkdir(mode=0o700, exist_ok=True)
         try:
-            write_copy(connection, entries, new, folder if is_folder(folder) else None)
-            if work_rows.version(connection, thread) != stored:
+            read = partial(self._contents.read, connection, thread)
+            write_copy(read, entries, new, folder if is_folder(folder) else None)
+            if rows.version(connection, thread) != stored:
                 raise LeaseLost(thread)  # another node has stored the next one meanwhile
             loaded_at = time.time_ns()
-            refresh(new, work_rows.untold(connection, thread))
+            refresh(new, rows.untold(connection, thread))
             left_out = left_out_before(note)
             with suppress(FileNotFoundError):
                 folder.rename(old)
@@ -259,6 +319,7 @@ class WorkFolders:
         for thread in threads:
             shutil.rmtree(self.path(thread), ignore_errors=True)
             (self._notes / thread).unlink(missing_ok=True)
+            self._contents.forget(thread)
 
     def _keep(self, thread: str, copy: WorkingCopy) -> None:
         """Remember a working copy, and forget those used least recently."""
@@ -289,12 +350,8 @@ def _is_over(call: CallRow) -> bool:
     return call.status in ("finished", "settled", "unknown")
 
 
-def _tell(thread: str, left_out: Mapping[str, str]) -> None:
+def _tell(thread: str, what: str, left_out: Mapping[str, str]) -> None:
     named = [f"{path!r} ({why})" for path, why in sorted(left_out.items())[:FEW]]
     if more := len(left_out) - len(named):
         named.append(f"and {more} more")
-    LOG.warning("thread %s: not stored, on this machine alone: %s", thread, ", ".join(named))
-
-
-def _ignore(result: object) -> None:
-    """Nothing follows a commit without files."""
+    LOG.warning("thread %s: not %s, in its folder alone: %s", thread, what, ", ".join(named))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
 
 from gateway.errors import StoreCorrupt
-from gateway.store.connection import NoConnection
-from gateway.store.postgres.work_entries import Entry, hash_of
-from gateway.store.postgres.work_load import move_entries, refresh, write_copy
+from gateway.store.work.entries import Entry, hash_of
+from gateway.store.work.load import move_entries, refresh, write_copy
 
 FILE, FOLDER = stat.S_IFREG | 0o640, stat.S_IFDIR | 0o700
 ENTRIES = {
@@ -18,6 +18,10 @@ ENTRIES = {
     "in/a.txt": Entry(mode=FILE, size=1, changed=10**18, sha256=hash_of(b"A")),
     "in/empty": Entry(mode=FILE, changed=10**18),
 }
+
+
+def nothing(_: Mapping[str, int]) -> Iterable[tuple[str, bytes]]:
+    return ()
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def old(tmp_path: Path) -> Path:
 
 def test_a_copy_is_made_of_the_old_one(old: Path, tmp_path: Path) -> None:
     new = tmp_path / "new"
-    write_copy(NoConnection(), ENTRIES, new, old)
+    write_copy(nothing, ENTRIES, new, old)
     found = (new / "in" / "a.txt").stat()
     assert (new / "in" / "a.txt").read_text() == "A"
     assert (found.st_mode, found.st_mtime_ns) == (FILE, 10**18)
@@ -40,7 +44,7 @@ def test_a_copy_is_made_of_the_old_one(old: Path, tmp_path: Path) -> None:
 def test_contents_that_are_nowhere_are_damage(old: Path, tmp_path: Path) -> None:
     (old / "in" / "a.txt").write_text("B")
     with pytest.raises(StoreCorrupt, match="are not what was stored"):
-        write_copy(NoConnection(), ENTRIES, tmp_path / "new", old)
+        write_copy(nothing, ENTRIES, tmp_path / "new", old)
 
 
 def test_a_file_counts_as_changed_from_now_on(old: Path) -> None:

@@ -15,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 
 from gateway.base.describe import describe
-from gateway.store.postgres.database import Database
-from gateway.store.postgres.handles import FOLDER, file_to_read, opened
-from gateway.store.postgres.work_entries import ContentTooLarge, Entry, Spool, whole
+from gateway.store.work.contents import WorkLimits
+from gateway.store.work.entries import Contents, ContentTooLarge, Entry, whole
+from gateway.store.work.handles import FOLDER, file_to_read, opened
 from gateway.values import value
 
 MB = 1_000_000
@@ -42,7 +42,7 @@ class FolderDiff:
     removed: tuple[str, ...]
     left_out: Mapping[str, str]
     """Paths of what is not stored, each with the reason."""
-    spool: Spool = field(repr=False)
+    spool: Contents = field(repr=False)
 
     @property
     def is_empty(self) -> bool:
@@ -51,7 +51,7 @@ class FolderDiff:
 
 
 def find_changes(
-    folder: Path, known: Mapping[str, Entry], since: int, limits: Database, spool: Spool
+    folder: Path, known: Mapping[str, Entry], since: int, limits: WorkLimits, spool: Contents
 ) -> FolderDiff:
     """Changes of a folder, compared with the `known` entries.
 
@@ -77,7 +77,7 @@ class _Walk:
     """Entries below a folder, with what of them is left out."""
 
     def __init__(
-        self, root: int, known: Mapping[str, Entry], since: int, limits: Database, spool: Spool
+        self, root: int, known: Mapping[str, Entry], since: int, limits: WorkLimits, spool: Contents
     ) -> None:
         self._root = root
         self._known = known

@@ -6,15 +6,15 @@ import os
 import stat
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from gateway.errors import StoreCorrupt
-from gateway.store.connection import Connection
-from gateway.store.postgres.contents import contents_of
-from gateway.store.postgres.handles import (
+from gateway.store.work.entries import ContentTooLarge, Entry, hash_of, whole
+from gateway.store.work.handles import (
     FOLDER,
     above,
     file_to_read,
@@ -22,15 +22,16 @@ from gateway.store.postgres.handles import (
     new_file,
     opened,
 )
-from gateway.store.postgres.work_entries import ContentTooLarge, Entry, hash_of, whole
 
 CLOCK = 0.02
 """Seconds by which the time of a change in a file system may be behind the clock."""
 
 
-def write_copy(
-    connection: Connection, entries: Mapping[str, Entry], new: Path, old: Path | None
-) -> None:
+Read: TypeAlias = Callable[[Mapping[str, int]], Iterable[tuple[str, bytes]]]
+"""Reads contents by their hashes, with their sizes, as far as they are stored."""
+
+
+def write_copy(read: Read, entries: Mapping[str, Entry], new: Path, old: Path | None) -> None:
     """Make the folder `new` of stored entries.
 
     Raises StoreCorrupt for other contents than were stored, and OSError.
@@ -47,7 +48,7 @@ def write_copy(
                 kept = [path for path, each in wanted.items() if _reuse(source, root, path, each)]
             for path in kept:
                 del wanted[path]
-        _write_stored(connection, root, wanted)
+        _write_stored(read, root, wanted)
         # What lies in a folder comes first: its own mode may forbid to go there.
         for path, entry in sorted(entries.items(), reverse=True):
             _finish(root, path, entry)
@@ -90,13 +91,13 @@ def _reuse(source: int, root: int, path: str, entry: Entry) -> bool:
     return True
 
 
-def _write_stored(connection: Connection, root: int, wanted: Mapping[str, Entry]) -> None:
-    """Write files and links with their contents from the database."""
+def _write_stored(read: Read, root: int, wanted: Mapping[str, Entry]) -> None:
+    """Write files and links with their stored contents."""
     paths: defaultdict[str, list[str]] = defaultdict(list)
     for path, entry in sorted(wanted.items()):
         paths[entry.sha256].append(path)
     sizes = {sha256: wanted[some[0]].size for sha256, some in paths.items() if sha256}
-    for sha256, data in chain([("", b"")], contents_of(connection, sizes)):
+    for sha256, data in chain([("", b"")], read(sizes)):
         if hash_of(data) != sha256:
             raise _damaged(sha256)
         for path in paths.pop(sha256, ()):

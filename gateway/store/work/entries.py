@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
+from typing import Protocol
 
 from gateway.store.lock import file_errors
-from gateway.store.postgres.contents import PART
 from gateway.values import value
 
+PART = 1 << 20
+"""Bytes that are read of a file at once."""
 IN_MEMORY = 4 * PART
 """Bytes of changed files that are held in memory; more of them lie on the disk."""
 
@@ -56,6 +59,19 @@ def whole(file: int, longest: int) -> bytes:
 def hash_of(data: bytes) -> str:
     """The hash by which a content is stored; "" of none."""
     return hashlib.sha256(data).hexdigest() if data else ""
+
+
+class Contents(Protocol):
+    """Contents of changed files, as they were when they were hashed."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Sizes of the contents by their hashes."""
+        ...
+
+    def take(self, data: bytes) -> str:
+        """Take a content; its hash. Raises StoreFull or StoreUnwritable."""
+        ...
 
 
 class Spool:

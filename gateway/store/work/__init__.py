@@ -1,0 +1,1 @@
+"""Threads' work folders: how they are stored, and their earlier versions."""
