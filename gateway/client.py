@@ -217,6 +217,14 @@ class Client(Protocol):
         """A new, empty thread, on the default team unless named."""
         ...
 
+    async def fork_thread(self, thread: str, *, back: int = 0, before: int = 0) -> ThreadInfo:
+        """A new thread that begins where a turn of this one ended.
+
+        It is `back` turns before the last, or the one before that of a message, by its number.
+        Raises NotFound, also where that is not kept.
+        """
+        ...
+
     async def rename_thread(self, thread: str, title: str) -> None:
         """Give the thread another title."""
         ...

@@ -331,10 +331,10 @@ async def test_a_turn_makes_the_same_statements_after_200_messages_as_after_10(t
                 assert store.commits - commits <= 4
                 tasks = tasks or asyncio.all_tasks()
         assert asyncio.all_tasks() == tasks
-    # Two take the message, five begin the turn, six end it with the answer. SQLite tells of a
+    # Two take the message, five begin the turn, seven end it with the answer. SQLite tells of a
     # statement again for each step of its triggers, which keep the figures (13 times) and note a
     # thread whose words are to be indexed (8 times).
-    assert len(said[5]) == 13 + 13 + 8
+    assert len(said[5]) == 14 + 13 + 8
     assert said[100] == said[5]
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gateway.values import Origin
 
 T = TypeVar("T")
+FORK_WHAT = "Only a thread with messages can be forked: /fork, or /fork N without its last N turns."
 FIRST_RETRY = 1.0
 LONGEST_RETRY = 10.0
 STORED = ("turn", "queued")
@@ -331,6 +332,26 @@ class Conversation:
             self.thread = replace(self.thread, title=title)
             self.model.title = _clean(title)
             self._changed()
+
+    async def fork(self, words: str) -> None:
+        """Go on in a fork, without so many of the last turns.
+
+        Raises GatewayError.
+        """
+        if self.thread is None or not (words or "0").isdecimal():
+            raise NotFound(FORK_WHAT)
+        self.open(await self.client.fork_thread(self.thread.id, back=int(words or 0)))
+
+    @property
+    def messages(self) -> list[HumanItem]:
+        """Messages of people, the newest first."""
+        found = map(self.model.items.__getitem__, reversed(self.model.keys))
+        return [each for each in found if isinstance(each, HumanItem) and each.inbox]
+
+    async def rewind(self, message: HumanItem) -> None:
+        """Go on in a fork from before a message. Raises GatewayError."""
+        if self.thread is not None:
+            self.open(await self.client.fork_thread(self.thread.id, before=message.inbox))
 
     def delete_soon(self, thread: str) -> None:
         """Give a thread up; delete it in ten seconds, unless undone."""

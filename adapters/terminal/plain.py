@@ -35,7 +35,7 @@ TAIL = 10
 """Number of an old thread's items printed when it is opened."""
 ADOPT = "/adopt"
 """Lets a thread of another config go on with this one."""
-SCREEN_ONLY = frozenset(("copy", "mouse", "only", "editor", "open", "theme"))
+SCREEN_ONLY = frozenset(("copy", "mouse", "only", "editor", "open", "theme", "rewind"))
 
 
 class PlainChat:
@@ -334,16 +334,32 @@ class PlainChat:
 
                 path = await export(conversation.client, thread.id, rest, Path.cwd())
                 self._print_line(f"Wrote {path}.")
-            case "delete" if thread and rest == "yes":
-                await conversation.delete(thread.id)
+            case "fork" | "undo":
+                await self._fork(conversation, command.name, rest)
             case "delete":
-                self._print_line("Type “/delete yes” to delete this thread with all its messages.")
+                await self._delete(conversation, rest)
             case "help":
                 self._print_help(commands)
             case name:
                 self._print_line(
                     f"/{name} needs an argument or the full screen. /help lists commands."
                 )
+
+    async def _delete(self, conversation: Conversation, rest: str) -> None:
+        """Delete the thread, once that is confirmed."""
+        if conversation.thread and rest == "yes":
+            await conversation.delete(conversation.thread.id)
+        else:
+            self._print_line("Type “/delete yes” to delete this thread with all its messages.")
+
+    async def _fork(self, conversation: Conversation, name: str, rest: str) -> None:
+        """Go on in a fork; /undo leaves out the last message, too."""
+        await self._wait_until(lambda: not conversation.loading)
+        if name == "fork":
+            await conversation.fork(rest)
+        for message in conversation.messages[:1] if name == "undo" else ():
+            await conversation.rewind(message)
+            self._print_line(f"Taken back: {message.text}")
 
     async def _begin(self, conversation: Conversation, team: str) -> None:
         """Begin a thread; a pipe whose thread fails ends."""

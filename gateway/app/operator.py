@@ -15,8 +15,10 @@ from gateway.app.stores import AnyStore, files_of
 from gateway.app.threads import age, owner_of, stored_nodes
 from gateway.base.calendar import local_time
 from gateway.base.metrics import BackupFigures, Owed
+from gateway.client import ThreadInfo
 from gateway.control.socket_client import SocketClient
 from gateway.errors import GatewayClosed, GatewayError
+from gateway.inbound import forking
 from gateway.missed import MissedCounts
 from gateway.render.sanitize import sanitize
 from gateway.runtime.status import PlatformStatus
@@ -56,6 +58,14 @@ async def delete_thread(store: AnyStore, thread: str) -> None:
         else:
             await writable.run(deletion.delete_thread, thread)
             await _tell_gone(writable, [thread])
+
+
+async def fork_thread(store: AnyStore, thread: str, back: int) -> ThreadInfo:
+    """A fork of the thread; see `Client`. Raises NotFound."""
+    async with writing(store) as writable:
+        if isinstance(writable, SocketClient):
+            return await writable.fork_thread(thread, back=back)
+        return await forking.fork_thread(writable, thread, back)
 
 
 async def delete_person(store: AnyStore, person: str) -> list[str]:

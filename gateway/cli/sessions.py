@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.group(params=global_parameters())
 def sessions() -> None:
-    """List, read, export, try again and delete threads."""
+    """List, read, export, fork, try again and delete threads."""
 
 
 @sessions.command(name="list")
@@ -153,6 +153,32 @@ def retry(config: Path | None, session: str) -> None:
     store, _ = configured_store(config)
     thread = asyncio.run(threads.find_thread(store, session))
     say(asyncio.run(threads.retry(store, thread.id)))
+
+
+@sessions.command()
+@config_option
+@click.argument("session", shell_complete=complete_threads)
+@click.option(
+    "--back",
+    default=0,
+    type=click.IntRange(0),
+    metavar="N",
+    help="Leave the last N turns out; without it, fork from the end of the last turn.",
+)
+def fork(config: Path | None, session: str, back: int) -> None:
+    """Begin a thread where a turn of another one ended.
+
+    SESSION is the id or title of a thread of the terminal. The fork has its messages, the team's
+    memory, the chosen model and the work folder as they were then, but no approval for the thread.
+    `fork_turns` in [store] says how many turns can be forked from.
+    """
+    from gateway.app.operator import fork_thread
+    from gateway.app.threads import find_thread
+
+    store, _ = configured_store(config)
+    thread = asyncio.run(find_thread(store, session))
+    forked = asyncio.run(fork_thread(store, thread.id, back))
+    say(f"Forked {thread.id}: the new thread is {forked.id}.")
 
 
 @sessions.command()

@@ -176,7 +176,7 @@ class StoreConfig(Section):
     """
 
     fork_turns: int = Field(default=20, ge=0)
-    """Turns of a thread at whose ends the work folder is kept as it was, the last ones."""
+    """Turns of a thread from whose ends it can be forked, the last ones."""
 
     retention_days: int = Field(default=90, ge=0)
     """Days until an unused thread is deleted; 0 keeps threads for ever.

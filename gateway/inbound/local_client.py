@@ -12,6 +12,7 @@ from gateway.errors import NotFound
 from gateway.events import SessionEvent
 from gateway.inbound.commands import command_infos
 from gateway.inbound.file_faults import file_faults
+from gateway.inbound.forking import fork_thread
 from gateway.inbound.intake import Intake
 from gateway.inbound.model_choice import agent_models, blind_models, choices_of
 from gateway.inbound.origins import check_own, check_team
@@ -90,6 +91,11 @@ class LocalClient:
         return await self._store.run(
             rows.create_thread, new, key=ConversationKey.local(new.id), title=title
         )
+
+    async def fork_thread(self, thread: str, *, back: int = 0, before: int = 0) -> ThreadInfo:
+        """A new thread from the end of a turn. Raises NotFound."""
+        self._life.check_open()
+        return await fork_thread(self._store, thread, back, before)
 
     async def rename_thread(self, thread: str, title: str) -> None:
         """Give a thread another title. Raises NotFound."""

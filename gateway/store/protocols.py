@@ -88,6 +88,13 @@ class SessionStore(SessionReader, Protocol):
         """
         ...
 
+    async def fork_folder(self, thread: str, n: int, new: str) -> bool:
+        """Make a new thread's folder as this one's was after turn n.
+
+        False if that is not kept: it is as this one's is now.
+        """
+        ...
+
     def loaded_at(self, thread: str) -> int:
         """Nanoseconds until which the folder has files of the store alone.
 

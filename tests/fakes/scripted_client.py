@@ -58,6 +58,8 @@ class ScriptedClient:
         self.files: list[list[SentFile]] = []
         """Files of each message that has some."""
         self.faults: list[str] = []
+        self.forked: list[tuple[str, int, int]] = []
+        """Threads with `back` and `before`."""
         self.answers: list[tuple[str, Answer]] = []
         self.stopped: list[str] = []
         self.exported: list[str] = []
@@ -139,6 +141,13 @@ class ScriptedClient:
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         self._maybe_fail()
         return self.all[self.add_thread(title, team=team or "demo")].info
+
+    async def fork_thread(self, thread: str, *, back: int = 0, before: int = 0) -> ThreadInfo:
+        self._maybe_fail()
+        entry = self._entry(thread)
+        self.forked.append((thread, back, before))
+        fork = self.add_thread(f"{entry.info.title} (fork)", team=entry.info.team)
+        return self.all[fork].info
 
     async def rename_thread(self, thread: str, title: str) -> None:
         entry = self._entry(thread)

@@ -504,6 +504,8 @@ class ChatScreen(LateClicks[None]):
             self._composer.give_back(unsent)
         elif self.conversation and self.conversation.model.activity != "idle":
             self._press_stop()
+        elif self._view.rests and not self._composer.text and self._view.rewind_key.press():
+            self._commands.rewind()
 
     def _press_stop(self) -> None:
         if self._view.stop_key.press():

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from adapters.terminal.screens.attaching import Attaching
     from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.composer import Composer
+    from gateway.items import HumanItem
 
 COPY_AGAIN = 5.0
 """Seconds in which a key that copies goes on to the next older block."""
 EMPTY = "This thread is still empty."
+NOT_IDLE = "The team is not done yet. esc esc stops it."
 
 
 class ChatActions(Choosable, Protocol):
@@ -87,6 +89,8 @@ class CommandRunner:
             "find": partial(self._chat.find, rest),
             "detach": partial(self._detach, rest),
             "copy": partial(self._copy_part, rest),
+            "rewind": self.rewind,
+            "undo": self._undo,
             "mouse": self._settings.toggle_mouse,
             "help": self._chat.action_help,
         }
@@ -106,6 +110,8 @@ class CommandRunner:
                 self._screen.run_worker(partial(self._attach, rest), group="attach")
             case "rename":
                 self._screen.run_worker(partial(self._rename, rest), group="dialog")
+            case "fork":
+                self._screen.run_worker(partial(self._fork, rest), group="dialog")
             case "delete":
                 self._delete()
             case "quit":
@@ -245,6 +251,45 @@ class CommandRunner:
         if title:
             with notify_errors(self._screen):
                 await conversation.rename(thread.id, title)
+
+    async def _fork(self, words: str) -> None:
+        if self._conversation is not None:
+            with notify_errors(self._screen):
+                await self._conversation.fork(words)
+
+    def rewind(self) -> None:
+        """Let the person choose a message to go back to."""
+        if messages := self._messages():
+            self._screen.run_worker(partial(self._choose_message, messages), group="dialog")
+
+    def _undo(self) -> None:
+        if messages := self._messages():
+            self._screen.run_worker(partial(self._rewind, messages[0]), group="dialog")
+
+    def _messages(self) -> list[HumanItem]:
+        """Messages that can be taken back; why none can is told."""
+        conversation = self._conversation
+        if conversation is None or not (found := conversation.messages):
+            self._screen.notify(EMPTY, markup=False)
+            return []
+        if conversation.model.activity != "idle":
+            self._screen.notify(NOT_IDLE, markup=False)
+            return []
+        return found
+
+    async def _choose_message(self, messages: list[HumanItem]) -> None:
+        from adapters.terminal.widgets.message_list import MessageList  # not at the start
+        from adapters.terminal.widgets.overlay import ask
+
+        if message := await ask(self._screen, MessageList(messages)):
+            await self._rewind(message)
+
+    async def _rewind(self, message: HumanItem) -> None:
+        """Go back to before a message, which is the draft then."""
+        if self._conversation is not None:
+            with notify_errors(self._screen):
+                await self._conversation.rewind(message)
+                self._chat.give_back(message.text)
 
     def _delete(self) -> None:
         conversation = self._conversation

@@ -46,12 +46,22 @@ class ThreadView:
         self.only = ""
         """The agent that alone is shown; all, where it is empty."""
         self.stop_key = SecondPress(time, SECOND_PRESS)
+        self.rewind_key = SecondPress(time, SECOND_PRESS)
+        self._time = time
+        self._busy = False
+        self._busy_at = time() - SECOND_PRESS
+        """When the team was last seen at work, or waiting."""
         self.stopping = False
         """True until a team that was told to stop has stopped."""
         self.items: list[Item] = []
         """Everything that the transcript shows, mounted or not."""
         self._now = now
         self._drawn: tuple[Picture, str] | None = None
+
+    @property
+    def rests(self) -> bool:
+        """True once nothing has run for a second."""
+        return not self._busy and self._time() - self._busy_at >= SECOND_PRESS
 
     def hold(self, text: str) -> None:
         """Show a message that the gateway is not there for yet."""
@@ -89,6 +99,8 @@ class ThreadView:
             await transcript.clear()
         items = [model.items[key] for key in model.keys]
         idle, outbox = model.activity == "idle", conversation.outbox
+        if not idle or self._busy:
+            self._busy, self._busy_at = not idle, self._time()
         if idle:  # else it waits, which is shown above the composer
             items += [each.item for each in outbox]
         if self.only:

@@ -17,7 +17,7 @@ KEYS = (
     ("enter", "send"),
     ("ctrl+j", "new line"),
     ("up, down", "earlier prompts, or the newest queued message"),
-    ("esc esc", "stop the team"),
+    ("esc esc", "stop the team; at rest, in an empty draft: go back to a message"),
     ("ctrl+t", "answer the team"),
     ("ctrl+s", "threads"),
     ("ctrl+o", "copy the last reply"),

@@ -288,8 +288,10 @@ class PostgresStore(PostgresReader, ReloadOperations):
         Raises LeaseLost.
         """
 
+        states = self._work.limits.fork_turns
+
         def unit(connection: Connection) -> StoredUpdate:
-            return turns.record(connection, lease, record)
+            return turns.record(connection, lease, record, states=states)
 
         return await self._work.record(lease.thread, record, unit, self.read, self.write)
 
@@ -315,6 +317,10 @@ class PostgresStore(PostgresReader, ReloadOperations):
     async def work_folder(self, thread: str) -> Path:
         """The thread's folder as it is stored; it may be missing."""
         return await self._work.bring(thread, self.read)
+
+    async def fork_folder(self, thread: str, n: int, new: str) -> bool:
+        """Make the folder of a thread's fork; see SessionStore."""
+        return await self._work.fork(thread, n, new, self.read)
 
     def loaded_at(self, thread: str) -> int:
         """Time until which the folder has files of the store alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 
@@ -217,22 +218,35 @@ def _cut_states(connection: SqliteConnection, faults: Faults) -> None:
         parts = connection.fetch(
             "SELECT n, kind FROM checkpoints WHERE thread = :thread ORDER BY n", thread
         )
-        kept = 0
-        for place, part in enumerate(parts):
-            if (part["kind"] == "snapshot") != (place == 0) or part["n"] != parts[0]["n"] + place:
-                break
-            kept = place + 1
-        if kept < len(parts):
-            connection.execute(
-                "DELETE FROM checkpoints WHERE thread = :thread AND n >= :n",
-                {**thread, "n": parts[kept]["n"]},
-            )
+        newest = max((at for at, part in enumerate(parts) if part["kind"] == "snapshot"), default=0)
+        if _whole(parts[: newest + 1]) <= newest:  # only earlier states need what is before it
+            _forget_states(connection, {**thread, "n": parts[newest]["n"]}, "<")
+            parts = parts[newest:]
+        if (kept := _whole(parts)) < len(parts):
+            _forget_states(connection, {**thread, "n": parts[kept]["n"]}, ">=")
             text = (
                 "the newest part of its team's state is lost"
                 if kept
                 else "its team's state is lost"
             )
             faults[row["thread"]][text] = None
+
+
+def _whole(parts: Sequence[Row]) -> int:
+    """Number of parts before the first that is missing."""
+    if parts[0]["kind"] != "snapshot":
+        return 0
+    missing = (at for at, part in enumerate(parts) if part["n"] != parts[0]["n"] + at)
+    return next(missing, len(parts))
+
+
+def _forget_states(connection: SqliteConnection, at: Mapping[str, str | int], side: str) -> None:
+    """Drop the parts on one side of `n`."""
+    for forget, number in (
+        ("UPDATE turns SET state = NULL", "state"),
+        ("DELETE FROM checkpoints", "n"),
+    ):
+        connection.execute(f"{forget} WHERE thread = :thread AND {number} {side} :n", at)
 
 
 _SETTLE = (

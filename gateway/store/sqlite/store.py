@@ -296,9 +296,13 @@ class SqliteStore(SqliteReader, UnitWriter):
         Changes of the thread's folder are stored with the turn's end.
         """
 
-        def unit(connection: Connection) -> StoredUpdate:
-            return turns.record(connection, lease, record)
+        states = self._work.limits.fork_turns
 
+        def unit(connection: Connection) -> StoredUpdate:
+            return turns.record(connection, lease, record, states=states)
+
+        if record.end is None:
+            return await self.write(unit)
         return await self._work.record(lease.thread, record, unit, self.read, self.write)
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
@@ -394,6 +398,10 @@ class SqliteStore(SqliteReader, UnitWriter):
     async def work_folder(self, thread: str) -> Path:
         """The thread's folder for its tools, which may not be there yet."""
         return self._work.path(thread)
+
+    async def fork_folder(self, thread: str, n: int, new: str) -> bool:
+        """Make the folder of a thread's fork; see SessionStore."""
+        return await self._work.fork(thread, n, new, self.read)
 
     def loaded_at(self, thread: str) -> int:
         """0: the folder itself is kept, no copy of it."""

@@ -33,6 +33,9 @@ TOGETHER = 100
 LATE = 50
 """Events among which an incident is looked for: it is told within few tries."""
 
+NEWEST = "n >= (SELECT MAX(n) FROM checkpoints WHERE thread = :thread AND kind = 'snapshot')"
+"""Condition that a checkpoint is one of the team's state of now."""
+
 LONG = 5_000
 """Events among which a cut answer, or the end of a turn, is looked for."""
 ENDS = 5
@@ -236,7 +239,8 @@ def request(connection: Connection, request: str) -> Request:
 def checkpoints(connection: Connection, thread: str) -> list[Checkpoint]:
     """The newest snapshot and the deltas after it."""
     rows = connection.fetch(
-        "SELECT kind, data FROM checkpoints WHERE thread = :thread ORDER BY n", {"thread": thread}
+        f"SELECT kind, data FROM checkpoints WHERE thread = :thread AND {NEWEST} ORDER BY n",
+        {"thread": thread},
     )
     return [Checkpoint(kind=row["kind"], data=row["data"]) for row in rows]
 

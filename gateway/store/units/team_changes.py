@@ -11,7 +11,7 @@ from gateway.store.connection import Connection
 from gateway.store.operations import writes
 from gateway.store.turn_records import Lease, Succession
 from gateway.store.units.audit import note
-from gateway.store.units.events import add_events
+from gateway.store.units.events import NEWEST, add_events
 from gateway.store.units.requests import close
 from gateway.store.units.rows import first
 from gateway.store.units.turns import add_checkpoint
@@ -102,8 +102,9 @@ def _put_away(connection: Connection, thread: str, definition: str) -> None:
     connection.execute(
         "INSERT INTO old_states (thread, definition, n, kind, data, replaced_at)"
         " SELECT thread, :definition, n, kind, data, :now FROM checkpoints"
-        " WHERE thread = :thread ORDER BY n",
+        f" WHERE thread = :thread AND {NEWEST} ORDER BY n",
         {"definition": definition, "now": connection.now, "thread": thread},
     )
-    connection.execute("DELETE FROM checkpoints WHERE thread = :thread", {"thread": thread})
+    for forget in ("DELETE FROM checkpoints", "UPDATE turns SET state = NULL"):
+        connection.execute(f"{forget} WHERE thread = :thread", {"thread": thread})
     update(connection, "threads", thread, handoff_from="")

@@ -63,8 +63,29 @@ _WRITE_CALL = """
 """
 
 
-def record(connection: Connection, lease: Lease, record: TurnUpdate) -> StoredUpdate:
-    """Add to a running turn, all of it or nothing. Raises LeaseLost."""
+_FORGET_STATES = """
+    UPDATE turns SET state = NULL WHERE thread = :thread AND state IS NOT NULL
+     AND n <= (SELECT MAX(n) FROM turns WHERE thread = :thread) - :states
+"""
+_DROP_CHECKPOINTS = """
+    DELETE FROM checkpoints WHERE thread = :thread AND n < COALESCE(
+     (SELECT MAX(n) FROM checkpoints WHERE thread = :thread AND kind = 'snapshot'
+      AND n <= (SELECT MIN(state) FROM turns WHERE thread = :thread)),
+     (SELECT MAX(n) + 1 FROM checkpoints WHERE thread = :thread))
+"""
+_KEEP_STATE = """
+    UPDATE turns SET state = (SELECT MAX(n) FROM checkpoints WHERE thread = :thread),
+     handoff_from = (SELECT handoff_from FROM threads WHERE id = :thread) WHERE id = :turn
+"""
+
+
+def record(
+    connection: Connection, lease: Lease, record: TurnUpdate, *, states: int = 0
+) -> StoredUpdate:
+    """Add to a running turn, all of it or nothing. Raises LeaseLost.
+
+    The states of the team at the ends of so many turns are kept.
+    """
     connection.lock(lease.thread)
     row = first(
         connection,
@@ -77,7 +98,7 @@ def record(connection: Connection, lease: Lease, record: TurnUpdate) -> StoredUp
     if record.withdrawn:
         closed = asked.withdraw(connection, record.withdrawn, CALL_IS_OVER)
         record = replace(record, events=(*record.events, *closed))
-    _save_state(connection, lease, record, stands)
+    _save_state(connection, lease, record, stands, states)
     _keep_shown(connection, lease.thread, record, stands)
     if record.calls or record.requests:
         _write_calls(connection, lease, record, stands)
@@ -89,15 +110,17 @@ def record(connection: Connection, lease: Lease, record: TurnUpdate) -> StoredUp
         update(connection, "threads", lease.thread, handoff_from=record.handoff_from)
     if record.end is None:
         return StoredUpdate(events=_add(connection, lease, record.events, stands))
+    if record.end.is_over and states:
+        connection.execute(_KEEP_STATE, {"thread": lease.thread, "turn": lease.turn})
     return _end(connection, lease, record, record.end, stands)
 
 
 def _save_state(
-    connection: Connection, lease: Lease, record: TurnUpdate, stands: _TurnStatus
+    connection: Connection, lease: Lease, record: TurnUpdate, stands: _TurnStatus, states: int
 ) -> None:
     """Keep the team's state, and which messages it holds by now."""
     for checkpoint in record.checkpoints:
-        add_checkpoint(connection, lease, checkpoint)
+        add_checkpoint(connection, lease, checkpoint, states)
     if record.checkpoints and not stands.delivered and record.end is None:
         update(connection, "turns", lease.turn, delivered=True)
     if record.end is not None and record.end.status == "done":
@@ -131,12 +154,17 @@ def _add(
     return add_events(connection, lease.thread, events, after=after, state=state)
 
 
-def add_checkpoint(connection: Connection, lease: Lease, checkpoint: Checkpoint) -> None:
-    """Add to the team's chain of checkpoints, or begin a new one."""
+def add_checkpoint(
+    connection: Connection, lease: Lease, checkpoint: Checkpoint, states: int = 0
+) -> None:
+    """Add to the team's chain of checkpoints, or begin a new one.
+
+    A new one leaves what the states at the ends of so many turns need.
+    """
     if checkpoint.kind == "snapshot":
-        connection.execute(
-            "DELETE FROM checkpoints WHERE thread = :thread", {"thread": lease.thread}
-        )
+        of_thread = {"thread": lease.thread, "states": states}
+        for statement in (_FORGET_STATES, _DROP_CHECKPOINTS):
+            connection.execute(statement, of_thread)
     if checkpoint.data:
         connection.execute(
             "INSERT INTO checkpoints (thread, n, kind, data) VALUES (:thread,"

@@ -19,7 +19,7 @@ class WorkLimits:
     work_mb: float = 200.0
     """Megabytes of a thread's work folder, and again of all its earlier versions."""
     fork_turns: int = 20
-    """Turns at whose ends the folder is kept as it was."""
+    """Turns from whose ends a thread can be forked: state and folder are kept."""
 
 
 class WorkContents(Protocol):

@@ -23,7 +23,7 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from gateway.base.describe import describe
-from gateway.errors import LeaseLost
+from gateway.errors import LeaseLost, StoreCorrupt
 from gateway.store.connection import Connection, Unit
 from gateway.store.lock import file_errors
 from gateway.store.records import CallRow
@@ -85,7 +85,7 @@ class WorkFolders:
         """The folders are copies; otherwise they are stored at the ends of turns alone."""
         self._folders = folder / "work"
         self._notes = folder / NOTES
-        self._limits = limits
+        self.limits = limits
         self._copies: dict[str, WorkingCopy] = {}
         self._known = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -154,12 +154,12 @@ class WorkFolders:
         if self._has_copies:
             if not (update.checkpoints or update.end or any(map(_is_over, update.calls))):
                 return False
-        elif not (update.end and update.end.is_over and self._limits.fork_turns):
+        elif not (update.end and update.end.is_over and self.limits.fork_turns):
             return False
         if (copy := self._copies.get(thread)) is not None and copy.entries:
             return True
-        was_stored = copy is None and (self._notes / thread).exists()
-        return was_stored or _has_entries(self.path(thread))
+        was_stored = copy is None and os.path.exists(f"{self._notes}/{thread}")
+        return was_stored or _has_entries(f"{self._folders}/{thread}")
 
     async def commit(self, thread: str, unit: Unit[T], read: Read, write: Write[T]) -> T:
         """Run a unit of the turn with its folder's changes.
@@ -191,7 +191,7 @@ class WorkFolders:
             named = {each.sha256 for each in changes.put.values() if each.sha256}
             self._contents.store(connection, changes.spool, named)
             result = unit(connection)
-            rows.store_entries(connection, thread, changes, version, before, self._limits)
+            rows.store_entries(connection, thread, changes, version, before, self.limits)
             return result
 
         self._forget(thread)  # if this fails, the database says what has become of it
@@ -207,7 +207,7 @@ class WorkFolders:
         since = copy.note.since if copy.note.since < began else 0
         taken = self._contents.taken(thread)
         try:
-            changes = find_changes(self.path(thread), copy.entries, since, self._limits, taken)
+            changes = find_changes(self.path(thread), copy.entries, since, self.limits, taken)
         except OSError as error:
             LOG.warning("thread %s: its work folder can't be read: %s", thread, describe(error))
             return None
@@ -293,6 +293,41 @@ class WorkFolders:
         else:
             old.unlink(missing_ok=True)
 
+    async def fork(self, thread: str, n: int, new: str, read: Read) -> bool:
+        """Make a new thread's folder as this one's was after a turn.
+
+        False if that is not kept: it is made as this one's is now. Raises GatewayError.
+        """
+        if self._has_copies:  # it is brought when somebody needs it
+            return await read(lambda connection: rows.entries_at(connection, thread, n) is not None)
+        async with self._lock(thread):
+            return await read(lambda connection: self._fork(connection, thread, n, new))
+
+    def _fork(self, connection: Connection, thread: str, n: int, new: str) -> bool:
+        folder = self.path(new)
+        entries = rows.entries_at(connection, thread, n)
+        with file_errors(self._store):
+            try:
+                self._write(connection, thread, entries or {}, folder)
+            except StoreCorrupt as error:
+                LOG.warning("thread %s: its folder of turn %s is damaged: %s", thread, n, error)
+                shutil.rmtree(folder)
+                entries = None
+            source = self.path(thread) if entries is None else folder
+            taken = self._contents.taken(new)
+            now = find_changes(source, {}, 0, self.limits, taken).entries
+            if entries is None:
+                self._write(connection, new, now, folder)
+        return entries is not None
+
+    def _write(
+        self, connection: Connection, thread: str, entries: Mapping[str, Entry], folder: Path
+    ) -> None:
+        """Make a folder of entries, with contents of a thread."""
+        if entries:
+            self._folders.mkdir(mode=0o700, exist_ok=True)
+            write_copy(partial(self._contents.read, connection, thread), entries, folder, None)
+
     def sweep(self, threads: Collection[str]) -> None:
         """Remove all but the folders of these threads; end cut-short loads."""
         for place in [*self._folders.iterdir()] if self._folders.is_dir() else ():
@@ -337,7 +372,7 @@ class WorkFolders:
         return self._locks.setdefault(thread, asyncio.Lock())
 
 
-def _has_entries(folder: Path) -> bool:
+def _has_entries(folder: str) -> bool:
     # On the event loop: most threads have no files, and a worker of its own costs more than that.
     try:
         with os.scandir(folder) as entries:

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping
 
 from gateway.errors import LeaseLost
 from gateway.store.connection import Connection
-from gateway.store.units.rows import first, scalar
 from gateway.store.work.contents import WorkLimits
 from gateway.store.work.entries import Entry
 from gateway.store.work.scan import MB, FolderDiff
@@ -88,6 +87,20 @@ def hashes(connection: Connection, thread: str) -> set[str]:
     return {row["sha256"] for row in rows}
 
 
+def fork(
+    connection: Connection, thread: str, n: int, new: str, *, version: str, kept: bool
+) -> None:
+    """Give a new thread the entries of then (`kept`) or now."""
+    of = {"thread": thread, "n": n, "new": new, "version": version}
+    entries = _AT if kept else f"SELECT {_COLUMNS} FROM work_files WHERE thread = :thread"
+    connection.execute(
+        f"INSERT INTO work_files (thread, {_COLUMNS}, since)"
+        f" SELECT :new, {_COLUMNS}, :n FROM ({entries}) AS found",
+        of,
+    )
+    connection.execute(_SET_FOLDER, {"thread": new, "version": version, "oldest": n})
+
+
 def untold(connection: Connection, thread: str) -> list[str]:
     """Files of a turn that people were not told of yet."""
     rows = connection.fetch(
@@ -115,7 +128,7 @@ def store_entries(
     if stored not in before:
         raise LeaseLost(thread)
     last = "SELECT COALESCE(MAX(n), 0) FROM turns WHERE thread = :thread"
-    n: int = scalar(connection, last, {"thread": thread})
+    n: int = connection.fetch(last, {"thread": thread})[0][0]
     of_turn = {"thread": thread, "n": n}
     at_paths = [{**of_turn, "path": path} for path in (*changes.put, *changes.removed)]
     connection.many(_KEEP, at_paths)
@@ -149,9 +162,7 @@ def _fitting(connection: Connection, thread: str, limits: WorkLimits) -> int:
 
 def _folder(connection: Connection, thread: str) -> tuple[str, int] | None:
     """The stored version, and the first turn whose folder is known."""
-    row = first(
-        connection,
-        "SELECT version, kept_from FROM work_folders WHERE thread = :thread",
-        {"thread": thread},
+    rows = connection.fetch(
+        "SELECT version, kept_from FROM work_folders WHERE thread = :thread", {"thread": thread}
     )
-    return None if row is None else (row["version"], row["kept_from"])
+    return (rows[0]["version"], rows[0]["kept_from"]) if rows else None

@@ -257,6 +257,17 @@ async def test_threads_of_other_configs_come_last_in_a_list_to_resume_from():
     assert client.sent == [("a", "go on")]
 
 
+async def test_the_last_message_is_taken_back_and_a_thread_forked():
+    client = Team()
+    thread = client.add_thread("Apples", id="a")
+    await client.happen(thread, began("which?", first=4), ended())
+    _, out, _ = await chat(client, "/undo")
+    assert "Taken back: which?" in out.splitlines()
+    assert client.forked == [("a", 0, 4)]
+    await chat(client, "/fork 1")
+    assert client.forked[1][1:] == (1, 0)
+
+
 async def test_find_prints_lines_with_their_speakers():
     client = Team([said("helper", "m", "one\nan Apple\ntwo apples"), ended()])
     client.add_thread("Fruits")

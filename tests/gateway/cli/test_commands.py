@@ -796,6 +796,18 @@ def test_a_session_is_exported_as_events(thread):
     assert [event.seq for event in events] == [*range(1, len(events) + 1)]
 
 
+def test_a_session_is_forked(thread):
+    forked = parley("sessions", "fork", "trip").stdout
+    assert forked.startswith(f"Forked {thread}: the new thread is ")
+    fork = forked.split()[-1].rstrip(".")
+    shown = parley("sessions", "show", fork).stdout
+    assert shown.startswith("# trip (fork)\n")
+    assert "Hello there" in shown
+    assert "fork of 'trip', from the end of its turn 1 of 1" in shown
+    refused = parley("sessions", "fork", "trip", "--back", "1")
+    assert (refused.exit_code, "its last turns (1)" in refused.stderr) == (1, True)
+
+
 def test_a_session_is_deleted_after_asking(thread, folder):
     kept = parley("sessions", "delete", "trip", given="n\n")
     assert kept.exit_code == 1

@@ -73,6 +73,7 @@ QUIET_CALLS = {
 """Calls of the control socket; the others are operations of the store, or messages."""
 AS_OPERATION = {
     "send": "accept",
+    "fork_thread": "fork",
     "answer": "accept",
     "stop": "accept",
     "pair": "redeem",
@@ -107,6 +108,7 @@ CLI = {
     "sessions audit": READING,
     "sessions delete": "thread.deleted person.deleted",
     "sessions export": "thread.exported",
+    "sessions fork": "thread.forked",
     "sessions list": READING,
     "sessions replay": READING,
     "sessions retry": "turn.retried",
@@ -313,6 +315,9 @@ async def deletions(life: Life) -> None:
     await life.say("/forget", BOSS)
     await life.say("/new")
     thread = (await life.gateway.client.create_thread()).id
+    await life.gateway.client.send(thread, "hello")
+    await until(life.gateway, thread, ends)
+    await life.gateway.client.fork_thread(thread)
     await life.gateway.client.adopt_thread(thread)
     await life.gateway.client.rename_thread(thread, "Named")
     await life.gateway.client.delete_thread(thread)

@@ -51,12 +51,20 @@ def sample(new_database: Callable[[str], str]) -> str:
     return url
 
 
+ORDERS = {
+    **dict.fromkeys(("threads", "turns", "inbox", "requests", "audit"), "id"),
+    "events": "thread, seq",
+    "checkpoints": "thread, n",
+}
+"""Tables that the sample has rows in, and what orders them."""
+
+
 def rows(url: str) -> dict[str, list[dict[str, object]]]:
     """Rows of tables that the sample has some in, in order."""
     with psycopg.connect(url) as connection, connection.cursor(row_factory=dict_row) as cursor:
         return {
-            table: cursor.execute(f"SELECT * FROM {table} ORDER BY ctid").fetchall()
-            for table in ("threads", "turns", "inbox", "events", "checkpoints", "requests", "audit")
+            table: cursor.execute(f"SELECT * FROM {table} ORDER BY {order}".encode()).fetchall()
+            for table, order in ORDERS.items()
         }
 
 

@@ -220,6 +220,9 @@ async def test_a_lost_schema_of_a_store_that_began_with_another_one_is_told_by_i
         raw.execute("ATTACH ? AS later", (str(folder / "parley.db"),))
         for (later,) in raw.execute(LATER).fetchall():  # as upgrades have made them
             raw.execute(later)
+        raw.execute("ALTER TABLE turns ADD COLUMN model TEXT NOT NULL DEFAULT ''")
+        raw.execute("ALTER TABLE turns ADD COLUMN state INTEGER")
+        raw.execute("ALTER TABLE turns ADD COLUMN handoff_from TEXT NOT NULL DEFAULT ''")
         for table in TABLES:
             info = raw.execute(f"SELECT name FROM pragma_table_info('{table}', 'main')")
             names = ", ".join(name for (name,) in info)

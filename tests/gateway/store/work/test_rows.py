@@ -212,3 +212,25 @@ async def test_a_turn_that_is_not_stored_loses_nothing(tmp_path: Path):
             await ending
     async with opened(tmp_path) as (store, work):
         assert await versions(store, [1, 2]) == ["a=one", "a=two"]
+
+
+async def test_a_fork_that_a_crash_cuts_short_leaves_nothing(tmp_path: Path):
+    async with opened(tmp_path) as (store, work):
+        await turn(store, work, a="one")
+        assert await store.fork_folder("t", 1, "f")
+    async with opened(tmp_path):
+        assert [each.name for each in work.parent.iterdir()] == ["t"]
+        assert not (tmp_path / "versions" / "f").exists()
+
+
+async def test_a_damaged_version_is_told_and_the_folder_of_now_taken(tmp_path: Path):
+    async with opened(tmp_path) as (store, work):
+        await turn(store, work, a="one")
+        await turn(store, work, a="two")
+        if is_on_postgres():
+            assert await store.fork_folder("t", 1, "f")
+            return
+        for file in content_files(tmp_path):
+            file.write_bytes(b"\0\0\0")
+        assert not await store.fork_folder("t", 1, "f")
+        assert (work.with_name("f") / "a").read_text() == "two"

@@ -1,0 +1,281 @@
+"""Units of work that fork a thread.
+
+The fork has the thread's past as if it had been its own: people's messages with what they brought
+and who heard them, the team's state, and the work folder. It has no grant and no open request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from gateway.conversation import LOCAL_OPERATOR, ConversationKey
+from gateway.errors import NotFound
+from gateway.events import (
+    HumanText,
+    MessageJoined,
+    MessageQueued,
+    Notice,
+    TurnStarted,
+    dump_event,
+    load_event,
+)
+from gateway.store.connection import Connection, Row
+from gateway.store.ids import new_id, next_id
+from gateway.store.operations import reads, writes
+from gateway.store.records import Thread
+from gateway.store.units.adapters import OWN, mark, own_mark
+from gateway.store.units.audit import note
+from gateway.store.units.events import add_events
+from gateway.store.units.rows import GONE_MARK, OPEN_STATUSES, find_thread, first
+from gateway.store.value_rows import add, put
+from gateway.store.work import rows as work_rows
+
+FORKED = "This thread is a fork of {title!r}, from the end of its turn {n} of {last}."
+NOT_UNDONE = " What calls of later turns did outside of the work folder is not undone: {calls}."
+FOLDER_OF_NOW = " The work folder of then is not kept: it has that of now."
+NO_STATE = "The thread has no turn whose state is kept, so it can't be forked."
+TOO_FAR = "The thread can only be forked from the ends of its last turns ({most})."
+ONLY_LOCAL = "The thread is on {platform}. Only threads of the terminal can be forked."
+
+FORK = " (fork)"
+"""Stands behind the title."""
+
+APART = 3600.0
+"""Seconds by which copied turns seem older: they count against no limit once more."""
+
+_ENDS = f"""
+    SELECT n, id FROM turns WHERE thread = :thread AND state IS NOT NULL
+     AND status NOT IN {OPEN_STATUSES} ORDER BY n DESC
+"""
+_TURN_OF = """
+    SELECT t.n FROM inbox i JOIN turns t ON t.id = i.turn
+    WHERE i.id = :inbox AND i.thread = :thread
+"""
+_LAST_EVENT = "SELECT MAX(seq) AS seq FROM events WHERE turn = :turn AND thread = :thread"
+_OF_TURNS = "turn IN (SELECT id FROM turns WHERE thread = :thread AND n <= :n)"
+_STATE = """
+    INSERT INTO checkpoints (thread, n, kind, data)
+    SELECT :new, n, kind, data FROM checkpoints WHERE thread = :thread AND n <= :state
+     AND n >= (SELECT MAX(n) FROM checkpoints WHERE thread = :thread AND kind = 'snapshot'
+      AND n <= :state)
+"""
+_MEMOS = """
+    SELECT * FROM memos WHERE thread = :thread
+     AND at <= (SELECT finished_at FROM turns WHERE thread = :thread AND n = :n) ORDER BY id
+"""
+_OF_MESSAGES = (
+    *("message_queued", "message_withdrawn", "message_joined", "turn_started", "turn_held"),
+)
+_LATER_CALLS = """
+    SELECT c.tool, COUNT(*) AS calls FROM tool_calls c JOIN turns t ON t.id = c.turn
+    WHERE c.thread = :thread AND t.n > :n AND c.status IN ('started', 'finished', 'unknown')
+    GROUP BY c.tool ORDER BY c.tool
+"""
+
+
+@reads
+def fork_point(connection: Connection, thread: str, back: int, before: int = 0) -> int:
+    """The turn from whose end to fork; 0 for the beginning.
+
+    It is `back` turns before the last of them, or the one before that with this message. Raises
+    NotFound.
+    """
+    found = find_thread(connection, thread)
+    if not found.key.is_local:
+        raise NotFound(ONLY_LOCAL.format(platform=found.key.platform))
+    of_message = {"thread": thread, "inbox": before}
+    turn = first(connection, _TURN_OF, of_message) if before else None
+    ends = [row["n"] for row in connection.fetch(_ENDS, {"thread": thread})]
+    if turn is not None and turn["n"] - 1 in [*ends, 0]:
+        return turn["n"] - 1
+    if before or not 0 <= back < len(ends):
+        raise NotFound(TOO_FAR.format(most=len(ends)) if ends else NO_STATE)
+    return ends[back]
+
+
+@writes
+def fork(connection: Connection, thread: str, n: int, new: str, *, folder: bool) -> Thread:
+    """Begin the thread `new`, a fork from the end of turn n.
+
+    `folder`: its work folder is that of then, else that of now. Raises NotFound.
+    """
+    connection.lock(thread)
+    found = find_thread(connection, thread)
+    end = first(
+        connection,
+        "SELECT id, state, handoff_from FROM turns"
+        " WHERE thread = :thread AND n = :n AND state IS NOT NULL",
+        {"thread": thread, "n": n},
+    )
+    if end is None:
+        raise NotFound(NO_STATE)
+    copy = _Copy(connection, thread, new, n)
+    copy.thread(end["handoff_from"])
+    connection.execute(_STATE, {"thread": thread, "new": new, "state": end["state"]})
+    copy.turns(end["state"])
+    copy.messages()
+    copy.journal()
+    copy.memos()
+    if gone := own_mark(connection, f"{GONE_MARK}{thread}"):  # its team is to forget words, too
+        mark(connection, OWN, f"{GONE_MARK}{new}", gone)
+    last = copy.events(end["id"])
+    work_rows.fork(connection, thread, n, new, version=uuid4().hex, kept=folder)
+    note(connection, "thread.forked", thread=new, person=LOCAL_OPERATOR.id, object=thread)
+    told = FORKED.format(title=found.title or found.preview or thread, n=n, last=copy.last_turn)
+    told += "" if folder else FOLDER_OF_NOW
+    if later := connection.fetch(_LATER_CALLS, {"thread": thread, "n": n}):
+        calls = (f"{row['tool']} ({row['calls']})" for row in later)
+        told += NOT_UNDONE.format(calls=", ".join(calls))
+    origin = Notice(thread=new, text=told)
+    add_events(connection, new, [origin], after=last)
+    return find_thread(connection, new)
+
+
+class _Copy:
+    """Copies of a thread's rows, up to the end of a turn."""
+
+    def __init__(self, connection: Connection, thread: str, new: str, n: int) -> None:
+        self._connection = connection
+        self._new = new
+        self._n = n
+        self._of_turns: dict[str, Any] = {"thread": thread, "n": n}
+        self._turns: dict[str, str] = {}
+        self._inbox: dict[int, int] = {}
+        self.last_turn = n
+
+    def _rows(self, table: str, condition: str = _OF_TURNS, order: str = "1") -> list[Row]:
+        query = f"SELECT * FROM {table} WHERE {condition} ORDER BY {order}"
+        return [*self._connection.fetch(query, self._of_turns)]
+
+    def thread(self, handoff_from: str) -> None:
+        """Copy what the thread is, but not who works on it."""
+        (row,) = self._rows("threads", "id = :thread")
+        key, now = str(ConversationKey.local(self._new)), self._connection.now
+        title = row["title"] and f"{row['title'].removesuffix(FORK)}{FORK}"
+        kept = ("team", "definition", "mode", "participants", "model", "preview")
+        of_config = ("config", "config_digest")
+        put(
+            self._connection,
+            "threads",
+            **{name: row[name] for name in (*kept, *of_config)},
+            id=self._new,
+            title=title,
+            key=key,
+            handoff_from=handoff_from,
+            files_at=int(now * 1e9),
+            created_at=now,
+            updated_at=now,
+        )
+
+    def turns(self, state: int) -> None:
+        """Copy the turns, with the states that are in the fork."""
+        every = self._rows("turns", "thread = :thread", "n")
+        self.last_turn = every[-1]["n"]
+        base = self._connection.fetch(
+            "SELECT MIN(n) AS n FROM checkpoints WHERE thread = :new", {"new": self._new}
+        )[0]["n"]
+        for row in every[: self._n]:
+            turn = self._turns[row["id"]] = next_id()
+            kept = row["state"] is not None and base <= row["state"] <= state
+            self._put(
+                "turns",
+                row,
+                id=turn,
+                destination=str(ConversationKey.local(self._new)),
+                started_at=row["started_at"] - APART,
+                state=row["state"] if kept else None,
+            )
+
+    def messages(self) -> None:
+        """Copy what people said in these turns, with its files."""
+        for row in self._rows("inbox", order="id"):
+            own = {"thread": self._new, "turn": self._turns[row["turn"]]}
+            edits = self._inbox.get(row["edits"])
+            values = _values(row, "id") | own | {"edits": edits}
+            values["conversation"] = str(ConversationKey.local(self._new))
+            inbox = self._inbox[row["id"]] = add(self._connection, "inbox", **values)
+            files = self._connection.fetch(
+                "SELECT * FROM attachments WHERE inbox = :inbox", {"inbox": row["id"]}
+            )
+            for file in files:
+                put(
+                    self._connection,
+                    "attachments",
+                    **_values(file) | {"inbox": inbox, "thread": self._new},
+                )
+
+    def journal(self) -> None:
+        """Copy what tools brought, and what people answered."""
+        for row in self._rows("tool_calls", order="key"):
+            self._put("tool_calls", row, key=f"{self._new} {row['key']}")
+        for row in self._rows("requests", f"{_OF_TURNS} AND state <> 'open'", "created_at"):
+            self._put("requests", row, id=new_id(), due_at=None)
+
+    def memos(self) -> None:
+        """Copy what the team has noted for the thread alone."""
+        for row in self._connection.fetch(_MEMOS, self._of_turns):
+            own = {"call": f"{self._new} {row['call']}", "key": self._new, "thread": self._new}
+            add(self._connection, "memos", **_values(row, "id") | own)
+
+    def _put(self, table: str, row: Row, **own: Any) -> None:
+        of_thread = {"thread": self._new}
+        if "turn" in row.keys():  # noqa: SIM118 (a row has values, and no names)
+            of_thread["turn"] = self._turns[row["turn"]]
+        put(self._connection, table, **_values(row) | of_thread | own)
+
+    def events(self, turn: str) -> int:
+        """Copy what surfaces learned; the number of the last event."""
+        of = {**self._of_turns, "turn": turn}
+        last = first(self._connection, _LAST_EVENT, of)
+        rows = self._connection.fetch(
+            "SELECT seq, turn, kind, body FROM events WHERE thread = :thread AND seq <= :last"
+            " ORDER BY seq",
+            {**of, "last": last["seq"] if last else 0},
+        )
+        copied = list[dict[str, Any]]()
+        for row in rows:
+            seq = len(copied) + 1
+            if (body := self._event(row, seq)) is not None:
+                turn = self._turns.get(row["turn"], "")
+                told = {"seq": seq, "turn": turn, "kind": row["kind"], "body": body}
+                copied.append({"thread": self._new, **told})
+        statement = (
+            "INSERT INTO events (thread, seq, turn, kind, body)"
+            " VALUES (:thread, :seq, :turn, :kind, :body)"
+        )
+        self._connection.many(statement, copied)
+        return len(copied)
+
+    def _event(self, row: Row, seq: int) -> bytes | None:
+        """The event in the fork; None if it is not there."""
+        turn = self._turns.get(row["turn"], "")
+        # Quotes in texts are escaped: only the fields themselves look so.
+        body = bytes(row["body"])
+        for old, new in (
+            (f'"thread":"{self._of_turns["thread"]}"', f'"thread":"{self._new}"'),
+            (f'"seq":{row["seq"]},', f'"seq":{seq},'),
+            (f'"turn":"{row["turn"]}"', f'"turn":"{turn}"'),
+        ):
+            body = body.replace(old.encode(), new.encode(), 1)
+        if row["kind"] not in _OF_MESSAGES:
+            return body
+        match load_event(body):
+            case TurnStarted(messages=messages) as event:
+                return dump_event(replace(event, messages=tuple(map(self._told, messages))))
+            case MessageQueued(message=message) | MessageJoined(message=message) as event:
+                is_there = message.inbox in self._inbox
+                return dump_event(replace(event, message=self._told(message))) if is_there else None
+            case _:  # withdrawn, or held up
+                return None
+
+    def _told(self, message: HumanText) -> HumanText:
+        numbers: Mapping[int, int] = self._inbox
+        inbox, again = numbers.get(message.inbox, 0), numbers.get(message.again, 0)
+        return replace(message, inbox=inbox, again=again)
+
+
+def _values(row: Row, *without: str) -> dict[str, Any]:
+    return {name: row[name] for name in row.keys() if name not in ("rowid", *without)}  # noqa: SIM118

@@ -1,0 +1,160 @@
+"""Forks of threads, as rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.conversation import Attachment, ConversationKey
+from gateway.errors import NotFound
+from gateway.events import MessageFinished, Notice, TurnStarted
+from gateway.store.records import CallRow, Checkpoint
+from gateway.store.turn_records import TurnUpdate
+from gateway.store.units import deletion, events, forks, heard, threads
+from gateway.store.units.invariants import broken_laws
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import rows_of
+from tests.gateway.store.talk import ANN, BOB, approval, begun, end, take
+
+IN_FORK = "SELECT id, author, text, untrusted FROM inbox WHERE thread = 'f' ORDER BY id"
+ORIGIN = "This thread is a fork of 'one', from the end of its turn 2 of 3."
+MEMO = (
+    "INSERT INTO memos (call, team, scope, key, person, name, thread, text, at)"
+    " VALUES (:text, 'demo', 'thread', 't', 'p', 'P', 't', :text, :at)"
+)
+GRANT = (
+    "INSERT INTO grants (thread, tool, person, granted_by, granted_at, scope)"
+    " VALUES (:thread, 'web', 'p', 'p', 1.0, '')"
+)
+pytestmark = pytest.mark.usefixtures("database")
+
+HERE = ConversationKey.local("t")
+
+
+def asking(work: Any, call: CallRow) -> TurnUpdate:
+    return TurnUpdate(calls=(call,), requests=(approval(work),))
+
+
+def snapshot(data: str) -> Checkpoint:
+    return Checkpoint(kind="snapshot", data=data.encode())
+
+
+def delta(data: str) -> Checkpoint:
+    return Checkpoint(kind="delta", data=data.encode())
+
+
+async def turn(store: Any, text: str, *states: Checkpoint, **more: Any) -> None:
+    work = await begun(store, text, key=HERE, **more)
+    said = MessageFinished(thread="t", turn=work.lease.turn, agent="a", message=text, text=text)
+    await end(store, work, events=(said,), checkpoints=states)
+
+
+async def forked(store: Any, back: int = 0, new: str = "f") -> Any:
+    n = await store.run(forks.fork_point, "t", back)
+    return await store.run(forks.fork, "t", n, new, folder=True)
+
+
+async def state(store: Any, thread: str = "f") -> str:
+    found = await store.run(events.checkpoints, thread)
+    return " ".join(each.data.decode() for each in found)
+
+
+async def test_a_fork_has_what_was_said_up_to_then(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await turn(store, "one", snapshot("1"))
+        file = Attachment(name="a.txt", media_type="text/plain", data=b"theirs")
+        await turn(store, "two", delta("2"), author=BOB, attachments=[file])
+        await turn(store, "three", delta("3"))
+        await take(store, "waits", key=HERE)
+        made = await forked(store, back=1)
+        told = await store.run(events.events, "f")
+        assert made.key == ConversationKey.local("f")
+        assert (made.state, made.last_seq) == ("idle", len(told))
+        assert [each.seq for each in told] == [*range(1, len(told) + 1)]
+        texts = [each.text for each in told if isinstance(each, MessageFinished | Notice)]
+        assert texts == ["one", "two", ORIGIN]
+        asked = [each.messages[0] for each in told if isinstance(each, TurnStarted)]
+        inbox = await rows_of(store, IN_FORK)
+        assert [(each.inbox, each.text) for each in asked] == [(i, text) for i, _, text, _ in inbox]
+        assert [who for _, who, *_ in inbox] == [ANN.id, BOB.id]
+        assert [bool(foreign) for *_, foreign in inbox] == [False, True]
+        assert await rows_of(store, "SELECT attached FROM threads WHERE id = 'f'") == [(6,)]
+        assert await store.read(broken_laws) == []
+
+
+async def test_a_fork_begins_with_the_state_at_the_end_of_its_turn(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await turn(store, "one", snapshot("1"))
+        await turn(store, "two", delta("2"), delta("3"))
+        await turn(store, "three", snapshot("4"), delta("5"))
+        await turn(store, "four", delta("6"))
+        for back, known in enumerate(["4 5 6", "4 5", "1 2 3", "1"]):
+            await forked(store, back, f"f{back}")
+            assert await state(store, f"f{back}") == known
+        assert await state(store, "t") == "4 5 6"
+        assert await store.read(broken_laws) == []
+
+
+async def test_a_fork_knows_whom_its_team_has_heard_and_what_it_noted_and_has_no_grant(
+    tmp_path: Path,
+):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store, "go", key=HERE)
+        ended: Any = {"status": "finished", "result": "{}"}
+        call = CallRow(key="k", agent=("a",), tool="web", arguments_hash="", **ended)
+        await store.record(work.lease, asking(work, call))
+        await store.write(lambda c: c.execute(GRANT, {"thread": "t"}))
+        await store.write(lambda c: c.execute(MEMO, {"text": "of then", "at": 0.0}))
+        await store.write(lambda c: c.execute(MEMO, {"text": "later", "at": 1e12}))
+        await end(store, work, checkpoints=(snapshot("1"),))
+        await forked(store)
+        noted = await rows_of(store, "SELECT key, text FROM memos WHERE thread = 'f'")
+        assert noted == [("f", "of then")]
+        known, own = await store.run(heard.context, "f"), await store.run(heard.context, "t")
+        assert known == own
+        assert [*known.outputs] == ["web"]
+        assert await rows_of(store, "SELECT * FROM grants WHERE thread = 'f'") == []
+        requests = await rows_of(store, "SELECT state FROM requests WHERE thread = 'f'")
+        assert requests == [("closed",)]
+
+
+async def test_only_states_that_are_kept_can_be_forked_from(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        with pytest.raises(NotFound):
+            await store.run(forks.fork_point, "t", 0)
+        for n in range(24):
+            await turn(store, f"{n}", snapshot(f"{n}"))
+        kept = await rows_of(store, "SELECT n FROM turns WHERE state IS NOT NULL ORDER BY n")
+        assert [n for (n,) in kept] == [*range(5, 25)]
+        assert await rows_of(store, "SELECT COUNT(*) FROM checkpoints") == [(20,)]
+        with pytest.raises(NotFound, match=r"last turns \(20\)"):
+            await store.run(forks.fork_point, "t", 20)
+
+
+async def test_a_thread_of_a_platform_is_not_forked_here(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store)
+        await end(store, work, checkpoints=(snapshot("1"),))
+        with pytest.raises(NotFound, match="is on x"):
+            await store.run(forks.fork_point, "t", 0)
+
+
+async def test_a_fork_can_be_forked_and_outlives_its_thread(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        for n in range(3):
+            await turn(store, f"{n}", snapshot("0") if n == 0 else delta(f"{n}"))
+        await forked(store)
+        await store.run(deletion.delete_thread, "t")
+        n = await store.run(forks.fork_point, "f", 1)
+        await store.run(forks.fork, "f", n, "g", folder=True)
+        assert await state(store, "g") == "0 1"
+        assert (await store.run(threads.thread, "g")).config == ""
+        assert await store.read(broken_laws) == []
