@@ -138,10 +138,12 @@ class Attaching:
 
         `typed` is the text without what was pasted: that names no file.
         """
-        from adapters.terminal import files  # not at the start
-
         if self._conversation is None or text.startswith(("/", "!")):
             return []
+        if not self._chosen and not names_any(typed):
+            return []
+        from adapters.terminal import files  # not at the start
+
         async with self._reading:
             named, troubles = await self._read(typed) if names_any(typed) else ([], [])
         sent = [each.file for each in (*self._chosen, *named)]
