@@ -20,6 +20,9 @@ RequestKind: TypeAlias = Literal["text", "choice", "approval"]
 GrantKind: TypeAlias = Literal["approve_same", "approve_below", "approve_always", "approve_new"]
 """Approvals for the rest of a thread, or of the tool's new text."""
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
+ApprovalName: TypeAlias = Literal["", "ask", "accept edits", "plan"]
+ASK, EDITS, PLAN = get_args(ApprovalName)[1:]
+"""Modes of approval of a thread, in the order in which a key walks them."""
 TurnOutcome: TypeAlias = Literal["done", "waiting", "stopped", "failed", "interrupted"]
 HoldLimit: TypeAlias = Literal[
     "parallel_turns",
@@ -478,6 +481,7 @@ class Notice(_Event):
     earlier notices offered and that can do nothing any more. `for_operator` tells the operator more
     than `text`: an error in the provider's words, and the setting to change. Nobody else reads it.
     `aside` is the kind of what was set aside as too long for a model, that of `agent` if known.
+    `approval` is the mode of approval that the thread has from now on.
     """
 
     kind: Literal["notice"] = "notice"
@@ -491,6 +495,7 @@ class Notice(_Event):
     for_operator: str = ""
     aside: AsideKind = ""
     agent: str = ""
+    approval: ApprovalName = ""
 
     @property
     def offers(self) -> tuple[tuple[str, str], ...]:

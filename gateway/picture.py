@@ -15,7 +15,10 @@ from typing import Literal, TypeAlias
 
 from gateway.agent_state import AgentState, Used
 from gateway.events import (
+    ASK,
     CONTINUE,
+    PLAN,
+    ApprovalName,
     ContextFill,
     ContextSummarised,
     FileMade,
@@ -90,6 +93,8 @@ class Picture:
         self.agents: dict[str, AgentState] = {}
         self.queued: dict[int, str] = {}
         self.held = ""
+        self.approval: ApprovalName = ASK
+        """The thread's mode of approval."""
         """The limit that holds the next turn at its start, in words."""
         self.handed: HandoffItem | None = None
         """The team's last word, by which it handed the work to people."""
@@ -191,6 +196,12 @@ class Picture:
         messages = (item for item in items if isinstance(item, HumanItem | AgentItem))
         return next(islice(messages, number - 1, None), None) if number > 0 else None
 
+    @property
+    def plan(self) -> str:
+        """The newest message of an agent in the mode plan, or ""."""
+        done = self.approval == PLAN and self.activity == "idle"
+        return self.last_reply() if done and self.turn.outcome == "done" else ""
+
     def _apply(self, event: SessionEvent) -> None:
         match event:
             case TextDelta():
@@ -251,6 +262,7 @@ class Picture:
                 self._told, failed = event.text, level == "error"
                 self._failure_told = self._failure_told or failed
                 self._cut = self._cut or event.command == CONTINUE
+                self.approval = event.approval or self.approval
                 ways = "; ".join(f"{label or 'type'}: {command}" for command, label in event.offers)
                 text = f"{event.for_operator or event.text}{ways and f' ({ways})'}"
                 item = replace(item, level=level, incident=sanitize(incident), notice=event)

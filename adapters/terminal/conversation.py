@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -12,6 +12,7 @@ from adapters.terminal.deletions import Deletions
 from gateway.base.suggest import no_such
 from gateway.client import Answer, ThreadInfo
 from gateway.errors import GatewayClosed, GatewayError, NotFound, OtherConfig, log_incident
+from gateway.events import ASK, EDITS, PLAN
 from gateway.items import HumanItem, NoticeItem
 from gateway.picture import Picture
 from gateway.render.sanitize import one_line, sanitize
@@ -20,7 +21,7 @@ from gateway.values import config_name
 if TYPE_CHECKING:
     from adapters.terminal.key_guard import KeyClock
     from gateway.client import AnswerKind, ChoiceKind, Client, Receipt, SentFile
-    from gateway.events import NoticeLevel, SessionEvent
+    from gateway.events import ApprovalName, NoticeLevel, SessionEvent
     from gateway.items import News
     from gateway.values import Origin
 
@@ -32,6 +33,9 @@ STORED = ("turn", "queued")
 """Outcomes of messages that the thread will tell of."""
 BREATH = 100
 """Events taken in before the rest of the program gets its turn: a replay may never have to wait."""
+
+
+NEXT_MODE: Mapping[ApprovalName, ApprovalName] = {ASK: EDITS, EDITS: PLAN, PLAN: ASK}
 
 
 async def _not_asked(told: str) -> bool:
@@ -94,6 +98,11 @@ class Conversation:
         self._agreed = False
         """The person has agreed that the gateway has another config."""
         self._sending = asyncio.Lock()
+        self._switching = asyncio.Lock()
+        self._left: set[str] = set()
+        """Threads that were left, and whose modes of approval have to end."""
+        self._takes_over = False
+        """The thread is read for the first time: a mode of another chat may stand in it."""
 
     def note(self, text: str, level: NoticeLevel = "info") -> None:
         """Add a line of the terminal's own to the transcript."""
@@ -136,13 +145,37 @@ class Conversation:
 
     def open(self, thread: ThreadInfo | None, *, team: str = "") -> None:
         """Show a thread from its beginning, or an empty one for `team`."""
-        self.thread, self._team = thread, team
+        self._leave()
+        self.thread, self._team, self._takes_over = thread, team, thread is not None
         self.model = Picture()
         self.outbox = []
         self.model.title = _clean(thread.title) if thread else ""
         self.trouble = ""
         self._opened()
         self._changed()
+
+    def _leave(self) -> None:
+        if self.thread is not None and self.model.approval != ASK:
+            self._left.add(self.thread.id)
+
+    async def end_modes(self, client: Client, *, closes: bool = False) -> None:
+        """Let left threads ask again, the open one if the chat `closes`."""
+        if closes:
+            self._leave()
+        for thread in list(self._left):
+            with suppress(NotFound):
+                await client.send(thread, f"/mode {ASK}")
+            self._left.discard(thread)
+
+    async def switch_mode(self, mode: ApprovalName | None = None) -> None:
+        """Change the mode of approval, to the next unless named. Raises GatewayError."""
+        async with self._switching:
+            wanted = mode or NEXT_MODE[self.model.approval]
+            async with self._sending:
+                receipt = await self._send(f"/mode {wanted}", ())
+            if receipt.outcome == "command" and not receipt.reply:
+                self.model.approval = wanted  # its event comes, perhaps after the next key
+                self._changed()
 
     async def open_new(self, team: str) -> None:
         """Show an empty thread for `team`.
@@ -172,6 +205,8 @@ class Conversation:
         """Apply the open thread's events until cancelled, and reconnect after breaks."""
         thread, model, pause = self.thread, self.model, FIRST_RETRY
         try:
+            with suppress(GatewayError):  # they are tried again
+                await self.end_modes(self.client)
             await self.load_agents()
         except Exception as error:
             log_incident(error, "the team's agents could not be read")
@@ -374,6 +409,7 @@ class Conversation:
         if self.thread is None:
             model = self.model
             self.thread = await self.client.create_thread(team=self._team)
+            self._takes_over = False
             self._opened()
             model.title = model.title or _clean(self.thread.title)
         thread = self.thread
@@ -399,6 +435,10 @@ class Conversation:
                     await self.heard(event)
                 if not self.loading and any(_is_notice(item) for item in model.news):
                     await self._look_again(thread)
+                if self._takes_over and not self.loading:
+                    if model.approval != ASK:
+                        await self.switch_mode(ASK)
+                    self._takes_over = False
                 taken += 1
                 if taken % BREATH == 0:
                     await asyncio.sleep(0)

@@ -92,6 +92,8 @@ class PlainChat:
         async with connect() as client, asyncio.TaskGroup() as self._group:
             notices = self._group.create_task(self._show_notices(), name="notices")
             code = await self._chat(client)
+            if self._conversation is not None:
+                await self._attempt(self._conversation.end_modes(client, closes=True))
             notices.cancel()
             if self._follow is not None:
                 self._follow.cancel()

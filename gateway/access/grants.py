@@ -66,7 +66,7 @@ def covers(scope: str, call: ToolCall, paths: Sequence[str], folder: Path | None
     if scope.startswith(SAME):
         return scope == f"{SAME}{arguments_hash(call.arguments)}"
     if scope.startswith(BELOW):
-        return _is_below(dict(_folders(scope)), call, paths, folder)
+        return is_below(dict(_folders(scope)), call, paths, folder)
     return not scope
 
 
@@ -134,9 +134,10 @@ def _is_plain(named: str) -> bool:
     )
 
 
-def _is_below(
+def is_below(
     folders: Mapping[str, str], call: ToolCall, paths: Sequence[str], folder: Path | None
 ) -> bool:
+    """True if each path lies below its folder ("": the thread's own)."""
     arguments = call.parsed_arguments()
     if folder is None or arguments is None or not folders or set(paths) != set(folders):
         return False

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from gateway.access.grants import scope_text
+from gateway.access.modes import MEANINGS
 from gateway.base.suggest import did_you_mean
 from gateway.client import Answer, ArgumentKind, Choice, CommandInfo
-from gateway.events import ASIDE, COMPACT, COMPACT_FAILED, CONTINUE, GRANT_WORDS
+from gateway.events import (
+    ASIDE,
+    ASK,
+    COMPACT,
+    COMPACT_FAILED,
+    CONTINUE,
+    GRANT_WORDS,
+    ApprovalName,
+)
 from gateway.inbound import replies
 from gateway.render.sanitize import label
 from gateway.store.decisions import (
     UNMUTE,
+    ApprovalChange,
     AsideDrop,
     CommandedTurn,
     CommandReply,
@@ -32,7 +42,8 @@ from gateway.store.decisions import (
     TurnStop,
     UsageReply,
 )
-from gateway.store.records import Situation
+from gateway.store.records import Grant, Situation
+from gateway.store.turn_records import MODE
 from gateway.values import value
 
 _SLASH = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
@@ -74,6 +85,8 @@ ASIDE_WORDS = (
     Choice(name="attach", description="the model gets beginning and end; with tools it reads on"),
     Choice(name="drop", description="the thread goes on without it"),
 )
+
+APPROVAL_WORDS = tuple(Choice(name=name, description=told) for name, told in MEANINGS.items())
 
 Decide: TypeAlias = Callable[[Situation, str], Decision]
 _COMMANDS: dict[str, tuple[CommandInfo, Decide]] = {}
@@ -296,11 +309,17 @@ def _memory(_situation: Situation, words: str) -> Decision:
 def _grants(situation: Situation, _words: str) -> Decision:
     """`/grants`: what may run without asking, and for whom."""
     lines = [
-        f"{grant.tool} with {scope_text(grant.scope)}, for {_called(situation, grant.person)}; "
+        f"{_told(grant)}, for {_called(situation, grant.person)}; "
         f"approved by {_called(situation, grant.granted_by)}"
         for grant in situation.grants
     ]
     return CommandReply(reply="\n".join(lines) or "No tool is approved for the whole thread.")
+
+
+def _told(grant: Grant) -> str:
+    if grant.scope == MODE:
+        return f"the mode {grant.tool}"
+    return f"{grant.tool} with {scope_text(grant.scope)}"
 
 
 def _called(situation: Situation, person: str) -> str:
@@ -416,11 +435,25 @@ def _again(_situation: Situation, words: str) -> Decision:
     return RepeatedTurn(inbox=_number(words))
 
 
+@command("mode", "change the mode of approval", "[mode]", takes="word", choices=APPROVAL_WORDS)
+def _mode(situation: Situation, words: str) -> Decision:
+    """`/mode NAME`: which tool calls of the thread ask; the terminal's alone."""
+    now = next((each.tool for each in situation.grants if each.scope == MODE), ASK)
+    known: Mapping[str, ApprovalName] = {name: name for name in MEANINGS}
+    wanted = known.get(words.lower())
+    if situation.thread is None or wanted is None or wanted == now:
+        modes = (f"{name}: {meaning}" for name, meaning in MEANINGS.items())
+        return CommandReply(reply="\n".join([f"The mode is {now}.", *modes]))
+    return ApprovalChange(approval=wanted, notice=f"Mode {wanted}: {MEANINGS[wanted]}.")
+
+
 @command("revoke", "withdraw the approval of a tool", "TOOL", takes="text")
-def _revoke(_situation: Situation, words: str) -> Decision:
+def _revoke(situation: Situation, words: str) -> Decision:
     """`/revoke TOOL`: the tool is asked for again."""
     if not words:
         return CommandReply(reply="Name the tool: /revoke TOOL.")
+    if any((each.tool, each.scope) == (words, MODE) for each in situation.grants):
+        return _mode(situation, ASK)
     return GrantRevocation(tool=words)
 
 

@@ -14,7 +14,8 @@ from gateway.config.budgets import Budget
 from gateway.config.settings import Attachments
 from gateway.content.addressee import Addressee, addressee_of
 from gateway.content.attachments import refusal, told_of
-from gateway.conversation import InboundMessage
+from gateway.conversation import LOCAL_OPERATOR, InboundMessage
+from gateway.events import ASK
 from gateway.inbound.answers import answer_in_words, decide_answer, is_approver, is_over
 from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.model_choice import TeamModels, choose
@@ -23,6 +24,7 @@ from gateway.missed import BEFORE_LOSS
 from gateway.store.decisions import (
     DELETED,
     SENT_TWICE,
+    ApprovalChange,
     CommandedTurn,
     CommandReply,
     Decision,
@@ -57,6 +59,7 @@ CODE_GIVEN = (
 NOT_YOURS_ALONE = (
     "Other people have written in this thread. Ask an operator of this bot to delete it."
 )
+APPROVAL_NOT_YOURS = "The mode of approval is changed in the terminal."
 MODE_NOT_YOURS = "Only operators may change the mode here."
 FULL = "{waiting} messages are already waiting here. Send yours again when some of them are done."
 SPREAD = (
@@ -320,6 +323,10 @@ class MessageRules:
                 decision = CommandReply(reply=NOT_YOURS_ALONE)
             case ModeChange() if not (operator or verdict.may_set_mode):
                 decision = CommandReply(reply=MODE_NOT_YOURS)
+            case ApprovalChange(approval=name) if not (
+                self.message.author.id == LOCAL_OPERATOR.id or (operator and name == ASK)
+            ):
+                decision = CommandReply(reply=APPROVAL_NOT_YOURS)
             case ModeChange():
                 decision = replace(decision, quiet=self._quiet(decision.mode))
             case ModelChange(model=word):

@@ -47,6 +47,7 @@ RECOVERY = RecoveryWords(
     parked=f"The answer was interrupted {MAX_RESUMES + 1} times, so it is not tried again. "
     "Your next message continues from there.",
     reason="interrupted too often",
+    mode_ended="The mode of approval has ended: tool calls ask as their rules say.",
 )
 
 

@@ -109,6 +109,11 @@ class ContextMarks:
         """Ask for the tool again."""
         self._granted = {each: at for each, at in self._granted.items() if each[0] != tool}
 
+    def is_alone(self, person: str, call: ToolCall) -> bool:
+        """True if only the person's words may have made the call."""
+        others = {each.id for each in self._authors.values()} - {person}
+        return not others and not self._foreign_text(_batch(call))
+
     def rule(self, call: ToolCall) -> ToolRule:
         """Strictest rule of all authors for the call.
 

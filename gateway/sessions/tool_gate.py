@@ -13,10 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from gateway.access.grants import arguments_hash, covers, offered_folders
+from gateway.access.modes import PLANNED, Outcome, decision
 from gateway.base.redaction import REDACTION
 from gateway.content.diffs import argument_diff, tool_diff
 from gateway.errors import GatewayError, ToolFailed, causes
 from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
+from gateway.registry import ToolRule
 from gateway.sessions.context_marks import ContextMarks
 from gateway.sessions.event_mapper import bounded
 from gateway.sessions.human_requests import HumanRequests
@@ -96,12 +98,26 @@ class ToolGate:
         begun = call.begun or (row is not None and row.status == "started")
         if begun and not (rule.idempotent or call.idempotent or call.in_state):
             return await self._unknown(call)
-        if rule.action == "deny":
-            why = "; ".join(filter(None, (rule.reason, rule.because)))
-            return await self._refuse(call, "The policy forbids this", why)
-        if rule.action == "allow" or self._is_granted(call, judged):
+        mode = await self._decided_by_mode(call, rule)
+        if rule.action == "deny" or mode == "refuse":
+            return await self._forbid(call, rule)
+        if rule.action == "allow" or mode == "allow" or self._is_granted(call, judged):
             return "allowed" if rule.action == "allow" else "granted"
         return await self._ask(call, judged)
+
+    async def _forbid(self, call: ToolCall, rule: ToolRule) -> ToolResult:
+        if rule.action != "deny":
+            return await self._settle(call, _text(call, PLANNED, error=True))
+        why = "; ".join(filter(None, (rule.reason, rule.because)))
+        return await self._refuse(call, "The policy forbids this", why)
+
+    async def _decided_by_mode(self, call: ToolCall, rule: ToolRule) -> Outcome:
+        """Decision of the thread's mode of approval, as it is now."""
+        if rule.action == "deny" or (rule.read_only and rule.action == "allow"):
+            return ""
+        mode = await self._log.approval_mode()
+        alone = self._marks.is_alone(mode.person, call)
+        return decision(mode, rule, call, self._folder, alone=alone)
 
     def _is_granted(self, call: ToolCall, judged: JudgedTool) -> bool:
         """True if an approval for the rest of the thread covers it."""

@@ -15,13 +15,14 @@ from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Request
 from gateway.store.turn_records import (
+    ApprovalMode,
     Lease,
     QueuedMessage,
     StoredUpdate,
     ThreadContext,
     TurnUpdate,
 )
-from gateway.store.units import aside, heard, joining
+from gateway.store.units import aside, grants, heard, joining
 from gateway.store.units import events as event_units
 
 LOG = logging.getLogger("gateway.events")
@@ -154,6 +155,10 @@ class TurnWriter:
     async def context(self) -> ThreadContext:
         """Origins of what the thread's team has read."""
         return await self._store.run(heard.context, self.thread)
+
+    async def approval_mode(self) -> ApprovalMode:
+        """The thread's mode of approval, at this moment."""
+        return await self._store.run(grants.approval_mode, self.thread)
 
     async def kept_text(self, name: str) -> str | None:
         """A text of the thread that was too long for a model."""

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from gateway.base.calendar import Scope
 from gateway.client import Answer, AnswerKind
-from gateway.events import RETRY, SessionEvent
+from gateway.events import RETRY, ApprovalName, SessionEvent
 from gateway.store.records import InboxOutcome
 from gateway.store.turn_records import ClaimedTurn
 from gateway.values import NO_ORIGIN, Origin, value
@@ -166,6 +166,14 @@ class ModelChange:
 
 
 @value
+class ApprovalChange:
+    """Another mode of approval, "ask" for none; `notice` tells the thread so."""
+
+    approval: ApprovalName
+    notice: str
+
+
+@value
 class GrantRevocation:
     """Approvals of a tool for the rest of the thread end."""
 
@@ -306,6 +314,7 @@ Decision: TypeAlias = (
     | ModeChange
     | MuteChange
     | ModelChange
+    | ApprovalChange
     | GrantRevocation
     | MessageRefusal
     | MessageOffer

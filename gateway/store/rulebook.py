@@ -186,6 +186,8 @@ class RecoveryWords:
     """It is not tried again."""
     reason: str
     """Why a parked turn ended."""
+    mode_ended: str = ""
+    """A mode of approval has ended with its chat."""
     doubt: DoubtWords | None = None
     """There is a loss that the threads do not know of."""
 

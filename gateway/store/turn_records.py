@@ -102,6 +102,18 @@ class GoneMessage:
     """The team's saved state holds it, or a note in its place."""
 
 
+MODE = "mode"
+"""Scope of a grant that is the thread's mode of approval; its tool is the name of the mode."""
+
+
+@value
+class ApprovalMode:
+    """A thread's mode of approval ("": none), and its person (Author.id)."""
+
+    name: str = ""
+    person: str = ""
+
+
 @value
 class ClaimedTurn:
     """A turn to run, with everything its earlier attempts left.

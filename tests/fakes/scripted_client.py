@@ -24,6 +24,7 @@ from gateway.events import (
     InputResolved,
     MessageQueued,
     MessageWithdrawn,
+    Notice,
     SessionEvent,
     TextDelta,
     ThreadRenamed,
@@ -168,6 +169,10 @@ class ScriptedClient:
             return Receipt(inbox=0, thread=thread, outcome="refused", reply=self.refuse)
         self.sent.append((thread, text))
         self.files += [list(files)] if files else []
+        if text.startswith("/mode "):
+            approval: Any = text.removeprefix("/mode ")
+            await self.happen(thread, Notice(thread=thread, text=text, approval=approval))
+            return Receipt(inbox=self._inbox, thread=thread, outcome="command")
         if text.startswith("/"):
             return Receipt(inbox=self._inbox, thread=thread, outcome="command", reply=f"did {text}")
         message = HumanText(inbox=self._inbox, author="you", text=text)

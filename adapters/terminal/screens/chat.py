@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widget import Widget
-from textual.widgets._toast import ToastRack
 
 from adapters.terminal.attention import Attention
 from adapters.terminal.commands import CONTINUE, RETRY, Commands
@@ -41,6 +39,7 @@ from gateway.render.sanitize import sanitize
 if TYPE_CHECKING:
     from textual.events import Key
     from textual.timer import Timer
+    from textual.widget import Widget
 
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.screens.arguments import ArgumentsScreen
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
     from gateway.items import RequestItem
     from gateway.picture import Picture
 
-Shown = TypeVar("Shown", bound=Widget)
 SIDE_REFRESH = 10.0
 MOST_REFRESH_WAIT = 0.5
 DECIDED = "somebody else has decided."
@@ -80,6 +78,10 @@ class ChatScreen(LateClicks[None]):
         ("ctrl+end", "follow", "Follow"),
         ("f1", "help", "Help"),
         ("f5", "retry", "Try again, or continue"),
+        Binding("f6", "mode", "Mode of approval", priority=True),  # text fields select by them
+        Binding("f7", "carry_out", "Carry out the plan", priority=True),
+        ("ctrl+up", "app.focus_previous", "Tool calls, thoughts and code above"),
+        ("ctrl+down", "app.focus_next", "Those below"),
         ("f9", "mouse", "Mouse"),
     ]
 
@@ -128,24 +130,6 @@ class ChatScreen(LateClicks[None]):
                 yield self._composer
             yield view.team
         yield view.status
-
-    def _extend_compose(self, widgets: list[Widget]) -> None:
-        """Leave out the notices over the whole screen."""
-        super()._extend_compose(widgets)
-        widgets[:] = [widget for widget in widgets if not isinstance(widget, ToastRack)]
-
-    def get_child_by_type(self, expect_type: type[Shown]) -> Shown:
-        """A child, or the notices in the transcript's place.
-
-        Textual shows notices in what it finds so.
-        """
-        rack = self._view.place.rack
-        return rack if isinstance(rack, expect_type) else super().get_child_by_type(expect_type)
-
-    @property
-    def most_notices(self) -> int:
-        """The number of notices that there is room for."""
-        return self._view.place.most
 
     @property
     def is_quiet(self) -> bool:
@@ -534,6 +518,24 @@ class ChatScreen(LateClicks[None]):
             await self._attempt(self.conversation.send(RETRY if model.can_retry else CONTINUE))
         else:
             self.notify("There is no turn to try again.", markup=False)
+
+    @on(Composer.ModeRequested)
+    @work(group="mode")
+    async def action_mode(self) -> None:
+        """Change the mode of approval to the next."""
+        if self.conversation is not None:
+            await self._attempt(self.conversation.switch_mode())
+
+    @work(group="mode")
+    async def action_carry_out(self) -> None:
+        """Leave the mode plan, with the plan as the next task."""
+        conversation = self.conversation
+        plan = conversation.model.plan if conversation else ""
+        if conversation is None or not plan:
+            self.notify("There is no plan to carry out.", markup=False)
+        elif await self._attempt(conversation.switch_mode("ask")):
+            self._view.follow()
+            await self._attempt(conversation.send(f"Carry out this plan:\n\n{plan}"))
 
     def run_command(self, name: str) -> None:
         """Run one of the terminal's own commands by its name."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from textual.containers import Vertical
+
 from adapters.terminal.key_guard import SecondPress
 from adapters.terminal.place import head_label
 from adapters.terminal.widgets.bars import (
@@ -15,7 +17,6 @@ from adapters.terminal.widgets.bars import (
     UnsentMessages,
     Welcome,
 )
-from adapters.terminal.widgets.notice_place import NoticePlace
 from adapters.terminal.widgets.team_panel import TeamPanel
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ThreadView:
         self, *, time: Callable[[], float], now: Callable[[], float], operator: str
     ) -> None:
         self.head, self.queue, self.status = HeadBar(), QueueBar(), StatusBar()
-        self.place, self.welcome, self.new_below = NoticePlace(), Welcome(), NewItemsBar()
+        self.place, self.welcome, self.new_below = Vertical(id="place"), Welcome(), NewItemsBar()
         self.unsent, self.team = UnsentMessages(operator), TeamPanel()
         self.transcript: Transcript | None = None
         self.only = ""
@@ -119,7 +120,8 @@ class ThreadView:
         self.head.show(model, conversation.agents, only=self.only, place=place)
         on_the_way = [each.item.text for each in outbox if each.item.sending and not idle]
         self.queue.show(list(model.queued.values()), on_the_way, held=model.held)
-        self.status.show_usage(conversation.models, model.used, fill=model.fill)
+        mode = model.approval
+        self.status.show_usage(conversation.models, model.used, fill=model.fill, mode=mode)
 
     def draw_status(self, conversation: Conversation | None) -> bool:
         """Draw the status line; True while the team works."""

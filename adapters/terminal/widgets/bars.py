@@ -178,6 +178,7 @@ class StatusBar(Horizontal):
         self._usage = Static(markup=False, id="usage")
         self._state_text: tuple[tuple[str, str], Sequence[tuple[str, str]]] = (("", ""), ())
         self._usage_texts: Sequence[str] = ("",)
+        self._mode = ""
         """From the longest to the shortest."""
 
     def compose(self) -> ComposeResult:
@@ -219,9 +220,13 @@ class StatusBar(Horizontal):
         )
 
     def show_usage(
-        self, models: Sequence[str], used: Used, fill: Sequence[ContextFill] = ()
+        self,
+        models: Sequence[str],
+        used: Used,
+        fill: Sequence[ContextFill] = (),
+        mode: str = "ask",
     ) -> None:
-        """Draw the right part: what runs, what it took, the fullest context."""
+        """Draw the right part: mode, model, usage and the fullest context."""
         parts = [shorten(models[0], LONGEST_MODEL)] if models else []
         if len(models) > 1:
             parts.append(f"+{len(models) - 1}")
@@ -230,7 +235,10 @@ class StatusBar(Horizontal):
         context = max(fill, key=lambda each: each.used / each.window, default=None)
         last = [f" ctx {context.percent}"] if context else []
         cost = [f" {format_cost(used)}"] if used.tokens else []
-        self._usage_texts = [" ".join(texts) for texts in (parts + cost + last, parts + last)]
+        self._mode = "" if mode == "ask" else f"{mode}  "
+        self._usage_texts = [
+            self._mode + " ".join(texts) for texts in (parts + cost + last, parts + last)
+        ]
         self._draw()
 
     def on_resize(self) -> None:
@@ -261,7 +269,8 @@ class StatusBar(Horizontal):
         return Content.assemble(*parts)
 
     def _draw(self) -> None:
-        self._usage.update(Content.styled(self.usage(self.size.width), MUTED))
+        used = self.usage(self.size.width).removeprefix(self._mode)
+        self._usage.update(Content.assemble((self._mode, "$warning"), (used, MUTED)))
         self._state.update(self.line(self.size.width), layout=False)
 
 

@@ -63,6 +63,9 @@ class Composer(FoldingArea):
     class ImageWanted(Message):
         """ctrl+v: attach the image of the clipboard."""
 
+    class ModeRequested(Message):
+        """shift+tab: the next mode of approval."""
+
     class LeaveRequested(Message):
         """ctrl+d in an empty draft: the person leaves."""
 
@@ -236,6 +239,8 @@ class Composer(FoldingArea):
                 self.insert("\n")
             case "tab" if self.unfold():
                 pass
+            case "shift+tab":
+                self.post_message(self.ModeRequested())
             case "ctrl+d" if not self.text and not self.purpose:
                 self.post_message(self.LeaveRequested())
             case "ctrl+v" if not self.purpose:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.conversation import Author
-from gateway.events import Notice, SessionEvent
+from gateway.events import ASK, Notice, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
+    ApprovalChange,
     GrantRevocation,
     MessageEdit,
     MessageOffer,
@@ -216,6 +217,16 @@ def set_model(acceptance: Acceptance, decision: ModelChange) -> AcceptedMessage:
     update(connection, "threads", thread, model=decision.model)
     acceptance.note("thread.model_changed", thread=thread, object=decision.model)
     events = add_events(connection, thread, [Notice(thread=thread, text=decision.notice)])
+    return replace(acceptance.closed("command", reply=""), events=events)
+
+
+def set_approval(acceptance: Acceptance, decision: ApprovalChange) -> AcceptedMessage:
+    """Change the thread's mode of approval."""
+    connection, thread, message = acceptance.connection, acceptance.there.id, acceptance.message
+    mode = "" if decision.approval == ASK else decision.approval
+    grants.set_mode(connection, thread, mode, message.author, message.key)
+    notice = Notice(thread=thread, text=decision.notice, approval=decision.approval)
+    events = add_events(connection, thread, [notice])
     return replace(acceptance.closed("command", reply=""), events=events)
 
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 from gateway.conversation import LOCAL_OPERATOR, ConversationKey
 from gateway.errors import NotFound
 from gateway.events import (
+    ASK,
     HumanText,
     MessageJoined,
     MessageQueued,
@@ -129,7 +130,7 @@ def fork(connection: Connection, thread: str, n: int, new: str, *, folder: bool)
     if later := connection.fetch(_LATER_CALLS, {"thread": thread, "n": n}):
         calls = (f"{row['tool']} ({row['calls']})" for row in later)
         told += NOT_UNDONE.format(calls=", ".join(calls))
-    origin = Notice(thread=new, text=told)
+    origin = Notice(thread=new, text=told, approval=ASK)
     add_events(connection, new, [origin], after=last)
     return find_thread(connection, new)
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from gateway.conversation import Author, ConversationKey
+from gateway.events import ASK, Notice
 from gateway.store.connection import Connection
+from gateway.store.operations import reads
 from gateway.store.records import Grant, Request
+from gateway.store.turn_records import MODE, ApprovalMode
 from gateway.store.units.audit import note
+from gateway.store.units.events import add_events
 from gateway.store.value_rows import put, rows_as
 
 
@@ -96,3 +100,32 @@ def revoke(
         where = {"thread": thread, "place": str(place), "outcome": "asked for again"}
         note(connection, "revoked", person=author.id, tool=tool, **where)
     return revoked > 0
+
+
+@reads
+def approval_mode(connection: Connection, thread: str) -> ApprovalMode:
+    """The thread's mode of approval."""
+    query = "SELECT tool AS name, person FROM grants WHERE thread = :thread AND scope = :mode"
+    rows = connection.fetch(query, {"thread": thread, "mode": MODE})
+    return next(map(rows_as(ApprovalMode), rows), ApprovalMode())
+
+
+def set_mode(
+    connection: Connection, thread: str, mode: str, author: Author, place: ConversationKey
+) -> None:
+    """Give the thread the author's mode of approval; "" ends it."""
+    if old := approval_mode(connection, thread).name:
+        revoke(connection, thread, old, author, place, anybody=True)
+    if mode:
+        row = {"thread": thread, "tool": mode, "scope": MODE, "person": author.id}
+        put(connection, "grants", **row, granted_by=author.id, granted_at=connection.now)
+        where = {"thread": thread, "place": str(place), "outcome": MODE}
+        note(connection, "grant.given", person=author.id, tool=mode, **where)
+
+
+def end_modes(connection: Connection, notice: str) -> None:
+    """End all modes of approval: no chat is open."""
+    for row in connection.fetch("SELECT thread FROM grants WHERE scope = :mode", {"mode": MODE}):
+        told = Notice(thread=row["thread"], text=notice, approval=ASK)
+        add_events(connection, row["thread"], [told])
+    connection.execute("DELETE FROM grants WHERE scope = :mode", {"mode": MODE})

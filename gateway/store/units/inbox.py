@@ -16,6 +16,7 @@ from gateway.store.connection import Connection, Row
 from gateway.store.decisions import (
     SENT_TWICE,
     AcceptedMessage,
+    ApprovalChange,
     AsideDrop,
     CommandedTurn,
     CommandReply,
@@ -235,6 +236,7 @@ CARRIED_OUT: Mapping[type[Decision], Callable[[Acceptance, Any], AcceptedMessage
     ModeChange: edits.set_mode,
     MuteChange: edits.set_mute,
     ModelChange: edits.set_model,
+    ApprovalChange: edits.set_approval,
     GrantRevocation: edits.revoke,
     MessageRefusal: outcomes.refuse,
     MessageOffer: edits.ignore,

@@ -13,6 +13,7 @@ from gateway.store.units.damage import mend_threads
 from gateway.store.units.events import add_events
 from gateway.store.units.expiry import date_anew
 from gateway.store.units.files import expect_anew
+from gateway.store.units.grants import end_modes
 from gateway.store.units.lanes import free_lost_lanes, lost_jobs
 from gateway.store.units.losses import mark_told
 from gateway.store.units.rows import FREE, fence, open_messages, scalar
@@ -48,6 +49,7 @@ def recover(
     expect_anew(connection)
     if not scalar(connection, _OTHERS, {"boot": boot}):
         free_lost_lanes(connection)
+        end_modes(connection, words.mode_ended)
         date_anew(connection, asked or RequestDating(by=connection.now))
         connection.hasten()  # whatever a thread waited for may be over
     return [

@@ -229,7 +229,7 @@ def test_hostile_text_never_reaches_the_terminal_raw(tmp_path: Path):
     with PtyProcess(SCRIPT, str(tmp_path), "ask", folder=tmp_path, size=(120, 40)) as terminal:
         terminal.until("[/nope]")
         terminal.until("⟨U+202E⟩")
-        terminal.type("\x14\x1b[Z\r\x13\x0f")  # ctrl+t, shift+tab, enter, ctrl+s, ctrl+o
+        terminal.type("\x14\x1b[1;5A\r\x13\x0f")  # ctrl+t, ctrl+up, enter, ctrl+s, ctrl+o
         terminal.type("\x1b\x1b")
         terminal.type("\x03")
         terminal.until("ctrl+c again")

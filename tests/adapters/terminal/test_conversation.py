@@ -296,3 +296,51 @@ async def test_deleting_the_open_thread_shows_an_empty_one_and_others_leave_it()
     assert conversation.thread is not None
     await conversation.delete("new")
     assert conversation.thread is None
+
+
+async def test_keys_that_follow_each_other_walk_the_modes():
+    client = ScriptedClient()
+    conversation = conversation_with(client)
+    await conversation.start(new=True)
+    await asyncio.gather(*(conversation.switch_mode() for _ in range(4)))
+    modes = ["accept edits", "plan", "ask", "accept edits"]
+    assert [text for _, text in client.sent] == [f"/mode {mode}" for mode in modes]
+    assert conversation.model.approval == "accept edits"
+    assert len(client.all) == 1
+
+
+@pytest.mark.parametrize("leave", ["new", "another", "close", "deleted"])
+async def test_a_mode_ends_when_its_thread_is_left(leave):
+    client = ScriptedClient()
+    client.add_thread("Old", id="old", ago=100)
+    conversation = conversation_with(client)
+    await conversation.start(new=True)
+    await conversation.switch_mode("plan")
+    assert conversation.thread is not None
+    thread = conversation.thread.id
+    if leave == "deleted":
+        await conversation.delete(thread)
+    elif leave != "close":
+        conversation.open(await client.thread("old") if leave == "another" else None)
+    await conversation.end_modes(client, closes=leave == "close")
+    await conversation.end_modes(client)
+    ends = [(thread, "/mode ask")] * (leave != "deleted")
+    assert client.sent[1:] == ends
+
+
+async def test_a_mode_that_another_chat_left_behind_ends_when_the_thread_is_opened():
+    client = ScriptedClient()
+    thread = client.add_thread("Old")
+    left = Notice(thread=thread, text="", approval="accept edits")
+    await client.happen(thread, began("go"), said("coder", "m", "done"), left)
+    conversation = conversation_with(client)
+    await conversation.start()
+    async with asyncio.TaskGroup() as group:
+        following = group.create_task(conversation.follow())
+        await until(lambda: client.sent == [(thread, "/mode ask")])
+        await until(lambda: conversation.model.approval == "ask")
+        await conversation.switch_mode("plan")
+        await client.happen(thread, said("coder", "n", "more"))
+        await until(lambda: "more" in conversation.model.last_reply())
+        assert conversation.model.approval == "plan"
+        following.cancel()

@@ -12,6 +12,7 @@ from gateway.client import Answer
 from gateway.config.routes import Route
 from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.inbound.policy import (
+    APPROVAL_NOT_YOURS,
     CODE_GIVEN,
     FULL,
     MODE_NOT_YOURS,
@@ -41,6 +42,7 @@ from gateway.store.decisions import (
     TurnStop,
 )
 from gateway.store.records import Grant, Request, Situation, Thread
+from gateway.store.turn_records import MODE
 from tests.gateway.inbound.situations import (
     ASKER,
     CHOICE,
@@ -53,6 +55,8 @@ from tests.gateway.inbound.situations import (
     request,
     situation,
 )
+
+BOSS = Author(id="x:boss", name="Eva")
 
 
 @pytest.mark.parametrize(
@@ -408,3 +412,23 @@ def test_a_command_about_what_waits_means(text, expected):
     if text.endswith("Steer"):
         assert isinstance(as_operator, ModeChange)
         assert as_operator.mode == "steer"
+
+
+@pytest.mark.parametrize(
+    ("text", "author", "taken"),
+    [
+        ("/mode plan", LOCAL_OPERATOR, "plan"),
+        ("/mode ask", LOCAL_OPERATOR, "ask"),
+        ("/mode plan", BOSS, ""),
+        ("/mode ask", BOSS, "ask"),
+        ("/revoke accept edits", BOSS, "ask"),
+        ("/mode ask", ASKER, ""),
+        ("/revoke accept edits", ASKER, ""),
+    ],
+)
+def test_the_terminal_chooses_a_mode_of_approval_and_operators_end_it(text, author, taken):
+    known = LOCAL_OPERATOR.id
+    mode = Grant(tool="accept edits", person=known, scope=MODE, granted_by=known, granted_at=1.0)
+    found = meaning(text, situation(grants=(mode,)), author, Everybody([BOSS.id]))
+    assert getattr(found, "approval", "") == taken
+    assert taken or found == CommandReply(reply=APPROVAL_NOT_YOURS)

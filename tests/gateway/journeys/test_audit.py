@@ -13,7 +13,7 @@ import pytest
 from gateway.access.authority import Access, Admission, Denial, Operators
 from gateway.cli import main
 from gateway.control.operations import OPERATIONS
-from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.events import InputRequested
 from gateway.gateway import Gateway
 from gateway.inbound.commands import command_infos
@@ -272,6 +272,7 @@ async def settings(life: Life) -> None:
     await life.say("hello")
     for text in ("/mute", "/unmute", "/queue mode collect", "/model small"):
         assert (await life.say(text, BOSS)).outcome == "command"
+    assert (await life.say("/mode plan", LOCAL_OPERATOR)).outcome == "command"
 
 
 async def the_queue(life: Life) -> None:

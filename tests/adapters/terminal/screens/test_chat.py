@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from textual.events import Key, Paste
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from adapters.terminal.deletions import UNDO
 from adapters.terminal.key_guard import INERT, QUIET
@@ -20,6 +20,7 @@ from gateway.errors import StoreFull
 from gateway.events import NoticeLevel
 from tests.adapters.terminal.running import (
     PATIENCE,
+    Chat,
     approval,
     began,
     called,
@@ -497,7 +498,7 @@ TYPED = "did, nrpuy"
 """The keys of the list of threads, of cards and of tools."""
 
 
-async def test_what_is_typed_after_shift_tab_is_the_drafts_and_deletes_nothing(tmp_path: Path):
+async def test_what_is_typed_after_ctrl_up_is_the_drafts_and_deletes_nothing(tmp_path: Path):
     client = ScriptedClient()
     thread = client.add_thread("Apples")
     await client.happen(
@@ -510,7 +511,7 @@ async def test_what_is_typed_after_shift_tab_is_the_drafts_and_deletes_nothing(t
     )
     async with chatting(client, tmp_path, size=(120, 40)) as chat:
         await chat.until_shown("Apples", "shell")
-        for key, times in itertools.product(("shift+tab", "tab"), (1, 2, 4)):
+        for key, times in itertools.product(("ctrl+up", "tab"), (1, 2, 4)):
             await chat.press(*[key] * times)
             chat.at_once(*TYPED)
             await chat.until(lambda: TYPED in chat.composer.text)
@@ -575,7 +576,7 @@ async def test_a_tool_card_shows_what_was_called_and_opens(tmp_path: Path):
     async with chatting(client, tmp_path, size=(80, 40)) as chat:
         await chat.until_shown("✓ coder  shell 1.4s  ls -la")
         assert "row 0" not in chat.text()
-        await chat.press("shift+tab", "enter")
+        await chat.press("ctrl+up", "enter")
         await chat.until_shown("command: ls -la", "row 19", "… 40 more lines")
         await chat.press("enter")
         await chat.until_shown("esc goes back", "row 0")
@@ -868,3 +869,43 @@ async def test_notices_leave_room_for_the_draft_and_stand_there_once(tmp_path: P
         assert "The second notice." in chat.text()
         assert "The first notice." not in chat.text()
         assert "Message the team" in chat.text()
+
+
+@pytest.mark.parametrize("key", ["f6", "shift+tab"])
+async def test_a_key_walks_the_modes_of_approval(tmp_path: Path, key: str):
+    client = ScriptedClient()
+    thread = client.add_thread("Work")
+    await client.happen(thread, began("go"), speaker("coder"), said("coder", "m", "hi"), ended())
+    async with chatting(client, tmp_path, size=(120, 40)) as chat:
+        await chat.until_shown("hi", "ready")
+        for mode in ("accept edits", "plan", "ask"):
+            await chat.press(key)
+            await chat.until(lambda mode=mode: client.sent[-1:] == [(thread, f"/mode {mode}")])
+            await chat.until(lambda mode=mode: (shown_mode(chat) == mode) is (mode != "ask"))
+        assert chat.composer.has_focus
+        await chat.press("f6")
+        await chat.until(lambda: shown_mode(chat) == "accept edits")
+    assert client.sent[-1] == (thread, "/mode ask")  # the chat was closed
+
+
+def shown_mode(chat: Chat) -> str:
+    """The mode at the right of the status line."""
+    return str(chat.app.screen.query_one("#usage", Static).render()).split("  ")[0]
+
+
+async def test_a_plan_is_carried_out_by_a_key(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True, size=(120, 40)) as chat:
+        await chat.press("f7")
+        await chat.until_shown("There is no plan to carry out.")
+        await chat.press("f6", "f6")
+        await chat.until(lambda: len(client.sent) == 2)
+        await chat.type("tidy up")
+        await chat.happen(speaker("coder"), said("coder", "m", "1. Sweep."), ended())
+        await chat.until_shown("1. Sweep.", "ready")
+        await chat.press("f7")
+        await chat.until(lambda: len(client.sent) == 5)
+    assert [text for _, text in client.sent[3:5]] == [
+        "/mode ask",
+        "Carry out this plan:\n\n1. Sweep.",
+    ]
