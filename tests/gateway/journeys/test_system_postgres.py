@@ -18,6 +18,7 @@ from tests.gateway.journeys import test_requests as requests
 from tests.gateway.journeys import test_resume as resume
 from tests.gateway.journeys import test_search as search
 from tests.gateway.store import test_contract as contract
+from tests.gateway.store.units import test_threads as threads
 
 PROGRAMS = systems_programs()
 NUMBERS = count()
@@ -56,7 +57,7 @@ def test_the_server_is_the_systems(postgres_url):
 test_restart = contract.test_what_was_stored_is_there_after_a_restart
 test_undone = contract.test_a_unit_that_fails_leaves_nothing_and_others_beside_it_stay
 test_many = contract.test_units_of_many_tasks_are_all_carried_out
-test_case = contract.test_threads_are_found_by_title_and_text_whatever_the_case
+test_case = threads.test_threads_are_found_by_title_and_text_whatever_the_case
 test_values = contract.test_a_value_that_no_try_can_store_is_refused_at_once_and_alone
 test_texts = contract.test_texts_come_back_as_they_were_and_are_never_statements
 test_work_folder = contract.test_the_work_folder_of_a_thread_is_deleted_with_it
