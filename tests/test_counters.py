@@ -126,8 +126,8 @@ def test_the_composer_is_painted_with_few_modules(tmp_path: Path):
         terminal.until("Message the team")
         terminal.type("/quit\r")
         assert terminal.ended() == 0
-    # Each command of `parley` that there is has a module of its own.
-    assert len(json.loads(out.read_text())["painted"]) < (493 if NEWER_PYTHON else 490)
+    # Each command of `parley` has a module of its own; files and notices have five.
+    assert len(json.loads(out.read_text())["painted"]) < (498 if NEWER_PYTHON else 495)
 
 
 async def test_a_turn_calls_as_many_functions_after_1000_messages_as_after_20():

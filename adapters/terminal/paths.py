@@ -30,11 +30,11 @@ _OF_TOOLS = frozenset(("node_modules", "__pycache__", "venv", "target", "dist", 
 def list_below(folder: Path) -> list[str]:
     """Files below a folder: what git does not ignore, or all.
 
-    Hidden ones and those of keys are left out.
+    Hidden ones, those of keys, and names that no terminal can show are left out.
     """
     found = _of_git(folder)
     every = _walked(folder) if found is None else found
-    shown = (path for path in every if not _is_hidden(path) and not is_key_file(path))
+    shown = (path for path in every if not _is_hidden(path) and _is_offered(path))
     return sorted(shown, key=lambda path: (path.count("/"), path.casefold()))
 
 
@@ -49,11 +49,15 @@ def list_in(typed: str, folder: Path) -> list[str]:
         with os.scandir(placed(f"{within}/", folder)) as entries:
             for entry, _ in zip(entries, range(MOST_PATHS), strict=False):
                 hidden = entry.name.startswith(".") and not begun.startswith(".")
-                if not hidden and not is_key_file(entry.name):
+                if not hidden and _is_offered(entry.name):
                     found.append(f"{within}/{entry.name}{'/' if entry.is_dir() else ''}")
     except (OSError, ValueError):
         return []
     return sorted(found, key=str.casefold)
+
+
+def _is_offered(path: str) -> bool:
+    return path.isprintable() and not is_key_file(path)
 
 
 def matching_paths(paths: Iterable[str], typed: str) -> list[str]:

@@ -84,6 +84,7 @@ ROWS = {
     "gateway/store/units/search_index.py": OWN,
     "gateway/store/units/threads.py": OWN,
     "gateway/store/value_rows.py": OWN,
+    "adapters/terminal/paths.py": "names of files, of which printable ones alone are offered",
     "adapters/discord/connection/event_queue.py": INTAKE,
     "adapters/discord/connection/rest.py": INTAKE,
     "adapters/discord/connection/shard_state.py": OWN,

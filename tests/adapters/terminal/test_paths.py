@@ -1,5 +1,6 @@
 """Paths to choose from: without what is ignored, hidden, or a key."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -28,6 +29,22 @@ def test_without_git_all_but_hidden_files_and_keys_is_offered(folder: Path):
     (folder / "node_modules").mkdir()
     (folder / "node_modules/x.js").write_text("")
     assert list_below(folder) == ["build.log", "README.md", "src/queue.py", "src/deep/a.py"]
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+def test_a_name_that_no_terminal_can_show_is_left_out(tmp_path: Path, *, with_git: bool):
+    if with_git:
+        git(tmp_path, "init", "-q")
+    for name in (
+        b"\xff.txt",
+        b"a\x1b[2J.txt",
+        b"two\nlines",
+        b"\xe2\x80\xaetxt.exe",
+        "ü.md".encode(),
+    ):
+        (tmp_path / os.fsdecode(name)).write_text("")
+    assert list_below(tmp_path) == ["ü.md"]
+    assert list_in("./", tmp_path) == ["./ü.md"]
 
 
 def test_what_git_ignores_is_left_out(folder: Path):
