@@ -47,9 +47,6 @@ LATER = (
 """Modules of a connected chat, which the first paint does not wait for."""
 RETRY = 1.0
 """Seconds before a gateway that is gone is looked for again."""
-ROWS_OF_THE_DRAFT = 8
-ROWS_OF_A_NOTICE = 4
-"""Rows without a notice, and those of one, from which follows how many there is room for."""
 
 Connect = Callable[[], AbstractAsyncContextManager["Client"]]
 
@@ -164,13 +161,11 @@ class ChatApp(App[int]):
         Notices that are higher than the screen would hide the draft, and stay painted.
         """
         shown = [each for each in self._notifications if each.message != event.notification.message]
-        kept = shown[-(self._most_notices() - 1) :] if self._most_notices() > 1 else []
+        most = self._chat.most_notices if self._chat else 1
+        kept = shown[-(most - 1) :] if most > 1 else []
         for notice in list(self._notifications):
             if notice not in kept:
                 self._unnotify(notice, refresh=False)
-
-    def _most_notices(self) -> int:
-        return max(1, (self.size.height - ROWS_OF_THE_DRAFT) // ROWS_OF_A_NOTICE)
 
     def lost(self) -> None:
         """The gateway is gone."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+from textual.widgets._toast import ToastRack
 
 from adapters.terminal.attention import Attention
 from adapters.terminal.commands import CONTINUE, RETRY, Commands
@@ -39,7 +41,6 @@ from gateway.render.sanitize import sanitize
 if TYPE_CHECKING:
     from textual.events import Key
     from textual.timer import Timer
-    from textual.widget import Widget
 
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.screens.arguments import ArgumentsScreen
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from gateway.items import RequestItem
     from gateway.picture import Picture
 
+Shown = TypeVar("Shown", bound=Widget)
 SIDE_REFRESH = 10.0
 MOST_REFRESH_WAIT = 0.5
 DECIDED = "somebody else has decided."
@@ -130,6 +132,24 @@ class ChatScreen(LateClicks[None]):
                 yield self._composer
             yield view.team
         yield view.status
+
+    def _extend_compose(self, widgets: list[Widget]) -> None:
+        """Leave out the notices over the whole screen."""
+        super()._extend_compose(widgets)
+        widgets[:] = [widget for widget in widgets if not isinstance(widget, ToastRack)]
+
+    def get_child_by_type(self, expect_type: type[Shown]) -> Shown:
+        """A child, or the notices in the transcript's place.
+
+        Textual shows notices in what it finds so.
+        """
+        rack = self._view.place.rack
+        return rack if isinstance(rack, expect_type) else super().get_child_by_type(expect_type)
+
+    @property
+    def most_notices(self) -> int:
+        """The number of notices that there is room for."""
+        return self._view.place.most
 
     @property
     def is_quiet(self) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from textual.containers import Vertical
-
 from adapters.terminal.key_guard import SecondPress
 from adapters.terminal.place import head_label
 from adapters.terminal.widgets.bars import (
@@ -17,6 +15,7 @@ from adapters.terminal.widgets.bars import (
     UnsentMessages,
     Welcome,
 )
+from adapters.terminal.widgets.notice_place import NoticePlace
 from adapters.terminal.widgets.team_panel import TeamPanel
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class ThreadView:
         self, *, time: Callable[[], float], now: Callable[[], float], operator: str
     ) -> None:
         self.head, self.queue, self.status = HeadBar(), QueueBar(), StatusBar()
-        self.place, self.welcome, self.new_below = Vertical(id="place"), Welcome(), NewItemsBar()
+        self.place, self.welcome, self.new_below = NoticePlace(), Welcome(), NewItemsBar()
         self.unsent, self.team = UnsentMessages(operator), TeamPanel()
         self.transcript: Transcript | None = None
         self.only = ""
