@@ -113,6 +113,12 @@ ROWS = {
     "gateway/store/value_rows.py": {"get_type_hints": OURS},
     "gateway/surface.py": {"format": TEXTS},
     "adapters/discord/adapter.py": {"format": TEXTS},
+    "adapters/terminal/clipboard.py": {
+        "create_subprocess_exec": "the clipboard's program, with constant arguments",
+    },
+    "adapters/terminal/paths.py": {
+        "subprocess": "git with constant arguments, which runs no program of the folder's",
+    },
     "adapters/terminal/desktop.py": {
         "create_subprocess_exec": "the editor that $VISUAL or $EDITOR names",
         "subprocess": "the clipboard's program; the text is its input",

@@ -28,7 +28,9 @@ MAYBE = re.compile("|".join([*MODULES, *CALLS, OF_OS.pattern]))
 OWN = "the person's own program, asked for by them: this process's environment"
 LISTED = "others' code or pages: environment_for_code()"
 STARTS = {
+    "adapters/terminal/clipboard.py": OWN,
     "adapters/terminal/desktop.py": OWN,
+    "adapters/terminal/paths.py": OWN,
     "gateway/app/service.py": OWN,
     "teams/_base/document_process.py": "others' bytes: a fork of itself, with its variables",
     "teams/_base/documents.py": "others' bytes: three fixed variables",

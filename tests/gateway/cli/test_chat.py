@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli.chat import chat
+from gateway.cli import main
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,6 @@ from gateway.cli.chat import chat
     ],
 )
 def test_words_that_contradict_each_other_are_refused(args: list[str], said: str) -> None:
-    ran = CliRunner().invoke(chat, args)
+    ran = CliRunner().invoke(main, ["chat", *args])
     assert ran.exit_code == 2
     assert said in " ".join(ran.stderr.split())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli.sessions import sessions
+from gateway.cli import main
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import ANN, begun, end
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*args: str, given: str | None = None) -> Result:
-    return CliRunner().invoke(sessions, args, input=given)
+    return CliRunner().invoke(main, ["sessions", *args], input=given)
 
 
 def test_threads_are_listed_by_words_and_platform() -> None:

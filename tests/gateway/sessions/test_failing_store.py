@@ -281,6 +281,7 @@ SCENES: Mapping[str, Scene] = {
     "gone_messages": Scene(talking, a_deletion),
     "take_out": Scene(talking, a_deletion),
     "join": Scene(calling, steered),
+    "approval_mode": Scene(calling),
     "known_tool": Scene(shopping, a_new_server),
     "meet_tool": Scene(shopping, a_new_server),
     "forget_tool": Scene(shopping, a_server_that_rewrites),

@@ -21,7 +21,7 @@ from gateway.sessions.large_results import LargeResults
 from gateway.sessions.tool_gate import NOT_RUN, STOPPED, UNKNOWN, ToolGate
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.store.records import CallRow
-from gateway.store.turn_records import TurnUpdate
+from gateway.store.turn_records import ApprovalMode, TurnUpdate
 from teams.base import InputRequired, ToolCall
 from teams.tools import TextResultContent, ToolResult
 
@@ -41,6 +41,9 @@ class Log:
 
     async def write(self, record: TurnUpdate) -> None:
         self.written.append(record)
+
+    async def approval_mode(self) -> ApprovalMode:
+        return ApprovalMode()
 
     async def until_speaking(self) -> None:
         pass

@@ -127,6 +127,6 @@ async def test_find_shows_its_place_in_a_long_message_which_opens_whole(tmp_path
         await chat.press("escape", "ctrl+f", *"more lines")  # what Parley says itself
         await chat.until_shown("No match was found.")
         await chat.escape_to_composer()
-        await chat.press("shift+tab", "enter")
+        await chat.press("ctrl+up", "enter")
         await chat.until_shown("esc goes back", "line 9 of the log")
         await chat.escape_to_composer()

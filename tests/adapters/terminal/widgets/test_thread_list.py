@@ -25,7 +25,7 @@ class Client:
         ]
 
     async def threads(
-        self, *, search: str, platform: str, limit: int, offset: int
+        self, *, search: str, platform: str, limit: int, offset: int, own_first: bool
     ) -> list[ThreadInfo]:
         self.asked.append((search, platform))
         return self.infos[offset : offset + limit]
