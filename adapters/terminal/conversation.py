@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from adapters.terminal.deletions import Deletions
+from adapters.terminal.text import typed_number
 from gateway.base.suggest import no_such
 from gateway.client import Answer, ThreadInfo
 from gateway.errors import GatewayClosed, GatewayError, NotFound, OtherConfig, log_incident
@@ -373,9 +374,10 @@ class Conversation:
 
         Raises GatewayError.
         """
-        if self.thread is None or not (words or "0").isdecimal():
+        back = typed_number(words)
+        if self.thread is None or (words.strip("0") and not back):
             raise NotFound(FORK_WHAT)
-        self.open(await self.client.fork_thread(self.thread.id, back=int(words or 0)))
+        self.open(await self.client.fork_thread(self.thread.id, back=back))
 
     @property
     def messages(self) -> list[HumanItem]:

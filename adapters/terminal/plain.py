@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 from adapters.terminal.commands import Command, Commands
 from adapters.terminal.errors import describe_error
 from adapters.terminal.place import list_place, message_title, waits
-from adapters.terminal.text import format_age, indented, thread_title
+from adapters.terminal.text import format_age, indented, thread_title, typed_number
 from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayClosed, OtherConfig
 from gateway.render.sanitize import sanitize
@@ -377,8 +377,8 @@ class PlainChat:
         self, conversation: Conversation, rest: str = "", *, own_first: bool = False
     ) -> None:
         """List threads, or open the one with this number of the list."""
-        if rest.isdigit() and 0 < int(rest) <= len(self._listed):
-            conversation.open(self._listed[int(rest) - 1])
+        if 0 < (number := typed_number(rest)) <= len(self._listed):
+            conversation.open(self._listed[number - 1])
             return
         self._listed = await conversation.client.threads(
             search=rest, own_first=own_first, limit=LISTED

@@ -23,6 +23,8 @@ WIDE = "\u1100"
 NARROWEST = 10
 """Cells below which no line is cut."""
 _WORDS = re.compile(r" *[^ ]+| +")
+LONGEST_NUMBER = 9
+"""Digits of a number of messages, turns or blocks."""
 SMALLEST_COST = 0.01
 """In the currency of the prices; less is told as less."""
 _TENTHS_BELOW = 10
@@ -103,6 +105,11 @@ def _fitted(line: str, width: int) -> Iterator[str]:
 def _cells(text: str) -> int:
     """Cells that a text takes at most, but for tabs."""
     return len(text) + sum(char >= WIDE for char in text) + 7 * text.count("\t")
+
+
+def typed_number(text: str) -> int:
+    """A number that a person typed; 0 for anything else."""
+    return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else 0
 
 
 def format_tokens(count: int) -> str:

@@ -13,7 +13,7 @@ from textual.app import SuspendNotSupported
 
 from adapters.terminal.errors import notify_errors
 from adapters.terminal.screens.choosing import Choosable, Choosing
-from adapters.terminal.text import deletion_notice
+from adapters.terminal.text import deletion_notice, typed_number
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -135,9 +135,9 @@ class CommandRunner:
         match words[:1]:
             case ["code"]:
                 number = " ".join(words[1:]) or "1"
-                self.copy_code(int(number) if number.isdecimal() else 0)
+                self.copy_code(typed_number(number))
             case [number]:
-                self._copy_message(int(number) if number.isdecimal() else 0)
+                self._copy_message(typed_number(number))
             case _:
                 self.copy_reply()
 

@@ -11,6 +11,7 @@ from adapters.terminal.text import (
     format_duration,
     format_tokens,
     shorten,
+    typed_number,
 )
 from gateway.agent_state import Used
 
@@ -108,3 +109,19 @@ def test_a_long_open_table_is_drawn_to_its_first_rows():
     drawn = text[: drawable_length(text)]
     assert drawn.count("\n") == MOST_LINES + 2
     assert drawn.endswith("| 1 | 2 |\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [
+        ("3", 3),
+        ("", 0),
+        ("-1", 0),
+        ("²", 0),
+        ("9" * 9, 999_999_999),
+        ("9" * 20, 0),
+        ("9" * 9999, 0),
+    ],
+)
+def test_numbers_that_people_type(typed: str, number: int):
+    assert typed_number(typed) == number

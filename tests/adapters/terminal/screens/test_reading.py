@@ -41,7 +41,7 @@ async def test_a_code_block_is_copied_by_key_command_and_focus(tmp_path: Path):
         await chat.until(lambda: chat.app.clipboard == CODE)
         await chat.type("/copy 2")
         await chat.until(lambda: chat.app.clipboard == "write")
-        await chat.type("/copy 9")
+        await chat.type(f"/copy {'9' * 20}")
         await chat.until_shown("There is no such message.")
 
 
