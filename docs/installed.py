@@ -36,7 +36,7 @@ PURPOSES = {
     "diskcache": "a [cache](tutorial/models.md) of models' answers on disk",
     "docker": "[code](tutorial/code-execution.md) in containers",
     "docker-jupyter-executor": "[notebooks](tutorial/code-execution.md) in containers",
-    "documents": "text of [PDF, DOCX, XLSX and PPTX](files.md)",
+    "documents": "text of [DOCX, XLSX and PPTX](files.md)",
     "file-surfer": "an [agent](teams.md) that looks into files",
     "graphrag": "[search](tutorial/toolkits.md) in an index of GraphRAG",
     "jupyter-executor": "[notebooks](tutorial/code-execution.md) on this machine",

@@ -66,9 +66,7 @@ HIDDEN_ROUTE = (
     "warning: the route of line {here} never holds, because that of line {there} takes all that "
     "it would take; move it up, or remove it"
 )
-NO_DOCUMENTS = (
-    f"note: teams can't read PDF and Office files; pip install '{EXTRA}' lets them read the text"
-)
+NO_DOCUMENTS = f"note: teams can't read Office files; pip install '{EXTRA}' lets them read the text"
 
 
 async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "") -> list[Finding]:

@@ -40,7 +40,7 @@ class KnowledgeConfig(Section):
     files: list[str] = Field(default=["*"])
     """Patterns of paths below the folder, such as "handbook/*.md"; a * matches slashes, too.
 
-    Texts are read as UTF-8. PDF, Office files and HTML need the extra `documents`.
+    Texts are read as UTF-8, PDF files as text. Office files and HTML need the extra `documents`.
     """
 
     addresses: list[str] = Field(default_factory=list)

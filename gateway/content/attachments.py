@@ -16,6 +16,7 @@ from gateway.conversation import Attachment, AwaitedFile, InboundMessage, Missin
 from gateway.store.rulebook import MissingFileWords, SortedFiles
 from gateway.values import value
 from gateway.visible import names_of
+from teams.documents import document_kind
 
 MB = 1_000_000
 NOT_TAKEN = "Your message was not accepted: "
@@ -51,8 +52,9 @@ def as_shown(file: Attachment) -> Attachment | MissingFile:
         return file
     if _is_text(file.data):
         return replace(file, media_type=READ)
-    named = "" if kind in UNKNOWN_TYPES else f" {kind}"
-    return MissingFile(name=file.name, why=f"the file type{named} can't be read here")
+    named = document_kind(file.name, kind, file.data).upper() or kind
+    typed = "the file type" if named in UNKNOWN_TYPES else f"the file type {named}"
+    return MissingFile(name=file.name, why=f"{typed} can't be read here")
 
 
 def told_of(files: Sequence[Attachment], missing: Sequence[MissingFile]) -> str:

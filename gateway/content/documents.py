@@ -45,7 +45,7 @@ def _kind(file: Attachment) -> str:
 
 def is_readable(file: Attachment) -> bool:
     """True for a document that is read as text here."""
-    return bool(_kind(file)) and can_read_documents()
+    return bool(kind := _kind(file)) and can_read_documents(kind)
 
 
 class Documents:
@@ -91,7 +91,7 @@ class Documents:
         return MissingFile(name=file.name, why=why)
 
     def _is_able(self, kind: str) -> bool:
-        able = can_read_documents()
+        able = can_read_documents(kind)
         if not able and not self._told:
             self._told = True
             LOG.warning("a %s was not read: pip install '%s' lets teams read it", kind, EXTRA)

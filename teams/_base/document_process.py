@@ -27,7 +27,7 @@ MEMBERS = 10_000
 LONGEST = 400_000
 """Characters of the text: more than a team is shown."""
 
-BROKEN, ENCRYPTED, TOO_LARGE, EMPTY, NOT_INSTALLED = 10, 11, 12, 13, 14
+BROKEN, ENCRYPTED, TOO_LARGE, EMPTY, NOT_INSTALLED, SCAN = 10, 11, 12, 13, 14, 15
 
 _OLE = b"\xd0\xcf\x11\xe0"
 """First bytes of encrypted Office documents, and of those older than 2007."""
@@ -159,10 +159,11 @@ def _limit(seconds: int) -> None:
 
 
 def _converter(kind: str) -> Callable[[bytes], str]:
+    if kind == "pdf":
+        return _pdf_converter()
     from markitdown import StreamInfo, converters
 
     found = {
-        "pdf": converters.PdfConverter,
         "docx": converters.DocxConverter,
         "xlsx": converters.XlsxConverter,
         "pptx": converters.PptxConverter,
@@ -172,6 +173,38 @@ def _converter(kind: str) -> Callable[[bytes], str]:
 
     def convert(data: bytes) -> str:
         return str(found.convert(io.BytesIO(data), info).markdown)
+
+    return convert
+
+
+def _pdf_converter() -> Callable[[bytes], str]:
+    from pypdf import PageObject, PdfReader, errors
+
+    def page_text(page: PageObject, number: int) -> tuple[str, int]:
+        """A page's text, and the fault for which it has none."""
+        try:
+            text = page.extract_text().strip()
+            fault = 0 if text else SCAN if len(page.images) else EMPTY
+        except (MemoryError, errors.LimitReachedError):
+            raise
+        except Exception:
+            return f"[page {number} can't be read]", BROKEN
+        return text or f"[page {number} has no text]", fault
+
+    def convert(data: bytes) -> str:
+        reader = PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):  # "": only changes need a password
+            raise _Fault(ENCRYPTED)
+        texts, faults, length = list[str](), list[int](), 0
+        for number, page in enumerate(reader.pages, 1):
+            text, fault = page_text(page, number)
+            texts.append(text)
+            faults.append(fault)
+            if (length := length + len(text)) > LONGEST:
+                break
+        if all(faults):
+            raise _Fault(min(faults, key=(SCAN, BROKEN, EMPTY).index, default=BROKEN))
+        return "\n\n".join(texts)
 
     return convert
 
@@ -199,7 +232,9 @@ def _fault_of(error: BaseException) -> int:
             return TOO_LARGE
         names |= {type(cause).__name__, *(type(each).__name__ for each in cause.args)}
         cause = cause.__cause__ or cause.__context__
-    if names & {"PDFPasswordIncorrect", "PDFEncryptionError", "PdfminerPasswordException"}:
+    if "LimitReachedError" in names:
+        return TOO_LARGE
+    if names & {"DependencyError", "FileNotDecryptedError", "NotImplementedError"}:
         return ENCRYPTED
     return NOT_INSTALLED if "MissingDependencyException" in names else BROKEN
 
@@ -216,7 +251,8 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
 
 
 if __name__ == "__main__":
-    with suppress(ImportError):  # each document is told
-        _converter("pdf")  # its children have what it imports
+    for each in ("pdf", "docx"):  # its children have what it imports
+        with suppress(ImportError):  # each document is told
+            _converter(each)
     with socket.socket(fileno=0) as parent:
         serve(parent)

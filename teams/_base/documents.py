@@ -1,4 +1,4 @@
-"""Documents as text: PDF, DOCX, XLSX, PPTX and HTML, read by `markitdown`.
+"""Documents as text: PDF by `pypdf`, Office files and HTML by `markitdown`.
 
 Each is read by a process of its own, a fork of one (`document_process.py`) that has imported what
 takes seconds, within limits of time, memory and size, with neither settings nor secrets.
@@ -49,6 +49,7 @@ _WHY = {
     process.ENCRYPTED: "it is encrypted, or of an old format",
     process.TOO_LARGE: "it is too large when it is unpacked",
     process.EMPTY: "no text was found in it",
+    process.SCAN: "it is a scan: pictures of pages, without their text",
 }
 _UNREADABLE = "it can't be read"
 
@@ -72,9 +73,9 @@ def document_kind(name: str, media_type: str = "", data: bytes = b"") -> str:
     return suffix if kind in _UNTOLD and suffix in {*_TYPES.values()} else ""
 
 
-def can_read_documents() -> bool:
-    """True if `markitdown` is installed."""
-    return find_spec("markitdown") is not None
+def can_read_documents(kind: str = "docx") -> bool:
+    """True if what reads documents of this kind is installed."""
+    return kind == "pdf" or find_spec("markitdown") is not None
 
 
 async def read_document(kind: str, data: bytes, seconds: float = SECONDS) -> str:

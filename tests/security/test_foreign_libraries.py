@@ -103,7 +103,7 @@ PROBES: dict[str, Callable[[str], None] | str] = {
     "markdown_it": markdown_it,
     "textual": terminal,
     "PIL": "teams/_base/test_image.py::test_an_image_runs_no_program_and_damage_is_a_value_error",
-    "markitdown": f"gateway/content/test_documents.py::{NOTHING_ELSE}",
+    "pypdf": f"gateway/content/test_documents.py::{NOTHING_ELSE}",
     "libcst": programs,
     "mcp": "security/test_text_is_no_code.py::test_a_schema_runs_nothing",
     "langchain_core": "security/test_text_is_no_code.py::test_a_schema_runs_nothing",

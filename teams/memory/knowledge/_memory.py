@@ -80,7 +80,7 @@ class KnowledgeMemoryConfig(BaseModel):
 
     `files` are patterns of paths below the `folder`. Links are not followed; names that begin with
     a dot are left out, as are keys and credentials by their names, files after the first 10,000 and
-    what is larger than `max_mb`. PDF, DOCX, XLSX, PPTX and HTML need the extra `documents`.
+    what is larger than `max_mb`. DOCX, XLSX, PPTX and HTML need the extra `documents`.
     `addresses` lead to public servers unless `allow_private` is set. The `index` is a file that
     several processes may use; without it, the index is kept in memory. With `embeddings`, passages
     are also found by their meaning. A question

@@ -66,7 +66,7 @@ def load_file(folder: Path, file: FileFacts, longest: int) -> Loaded:
 async def text_of(name: str, data: bytes, media_type: str = "") -> str:
     """The text of a file or page. Raises DocumentError with the reason."""
     if kind := documents.document_kind(name, media_type, data):
-        if not documents.can_read_documents():
+        if not documents.can_read_documents(kind):
             raise documents.DocumentError(NEEDS_EXTRA)
         return await documents.read_document(kind, data)
     return await asyncio.to_thread(_decoded, data)

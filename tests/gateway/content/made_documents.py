@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import zipfile
 
+from pypdf import PdfReader, PdfWriter
+
 _TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
 _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -16,19 +18,30 @@ _MAIN = "application/vnd.openxmlformats-officedocument"
 DOCX = f"{_MAIN}.wordprocessingml.document"
 XLSX = f"{_MAIN}.spreadsheetml.sheet"
 PPTX = f"{_MAIN}.presentationml.presentation"
+SCANNED = "a picture of a page"
 
 
-def pdf(text: str, *, trailer: str = "") -> bytes:
-    """A PDF of one page with one line."""
-    stream = f"BT /F1 24 Tf 72 700 Td ({text}) Tj ET"
+def pdf(*texts: str, trailer: str = "", kids: str = "") -> bytes:
+    """A PDF with a page for each line; SCANNED makes a picture.
+
+    `kids` are references instead of those to its pages.
+    """
+    pages = [f"{5 + 2 * n} 0 R" for n in range(len(texts))]
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
-        " /Resources << /Font << /F1 5 0 R >> >> >>",
-        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        f"<< /Type /Pages /Kids [{kids or ' '.join(pages)}] /Count {len(texts)} >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        "<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
+        " /BitsPerComponent 8 /Length 1 >>\nstream\n0\nendstream",
     ]
+    for n, text in enumerate(texts):
+        stream = "/Im1 Do" if text == SCANNED else f"BT /F1 24 Tf 72 700 Td ({text}) Tj ET"
+        kind = "/XObject << /Im1 4 0 R" if text == SCANNED else "/Font << /F1 3 0 R"
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {6 + 2 * n} 0 R"
+            f" /Resources << {kind} >> >> >>",
+            f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        ]
     body, offsets = "%PDF-1.4\n", list[int]()
     for n, each in enumerate(objects, 1):
         offsets.append(len(body))
@@ -49,6 +62,14 @@ def encrypted_pdf() -> bytes:
         trailer=f"/Encrypt << /Filter /Standard /V 1 /R 2 /O <{key}> /U <{key}> /P -1 >>"
         f" /ID [<{key[:32]}> <{key[:32]}>]",
     )
+
+
+def sealed_pdf(text: str, password: str, algorithm: str) -> bytes:
+    """A PDF with a password, for changes alone if that is ""."""
+    writer, packed = PdfWriter(PdfReader(io.BytesIO(pdf(text)))), io.BytesIO()
+    writer.encrypt(password, "of the owner", algorithm=algorithm)
+    writer.write(packed)
+    return packed.getvalue()
 
 
 def docx(text: str) -> bytes:

@@ -16,6 +16,7 @@ import pytest
 
 from gateway.config.settings import Attachments
 from gateway.content import documents
+from gateway.content.attachments import as_shown
 from gateway.content.documents import Documents
 from gateway.conversation import Attachment, MissingFile
 from teams._base import document_process
@@ -24,12 +25,14 @@ from teams.documents import can_read_documents, document_kind
 from tests.gateway.content.made_documents import (
     DOCX,
     PPTX,
+    SCANNED,
     XLSX,
     bomb,
     docx,
     encrypted_pdf,
     pdf,
     pptx,
+    sealed_pdf,
     xlsx,
 )
 
@@ -44,6 +47,8 @@ def file(name: str, media_type: str, data: bytes) -> Attachment:
 
 
 PDF = "application/pdf"
+LOCKED = "it is encrypted, or of an old format"
+SCAN = "it is a scan: pictures of pages, without their text"
 
 
 def chaos(*case):
@@ -72,13 +77,25 @@ async def test_a_process_that_can_not_begin_leaves_the_file_missing_for_now(monk
     [
         (file("plan.pdf", "application/pdf", pdf("Buy bread")), "Buy bread"),
         chaos(file("plan", "application/octet-stream", pdf("Buy bread")), "Buy bread"),
+        (
+            file("plan.pdf", PDF, pdf("Buy bread", SCANNED, "Buy milk", "")),
+            "Buy bread\n\n[page 2 has no text]\n\nBuy milk\n\n[page 4 has no text]",
+        ),
+        (
+            file("plan.pdf", PDF, pdf("Buy bread", "Buy milk", kids="5 0 R 5 0 R 6 0 R 7 0 R")),
+            "Buy bread",
+        ),
+        *(
+            (file("plan.pdf", PDF, sealed_pdf("Buy bread", "", how)), "Buy bread")
+            for how in ("RC4-40", "RC4-128", "AES-128", "AES-256")
+        ),
         (file("plan.docx", DOCX, docx("Buy milk")), "Buy milk"),
         chaos(file("plan.docx", "application/zip", docx("Buy milk")), "Buy milk"),
         (file("costs.xlsx", XLSX, xlsx([["Item", "Price"], ["Bread", "3"]])), "| Bread | 3 |"),
         chaos(file("talk.pptx", PPTX, pptx("Buy cheese")), "Buy cheese"),
         (file("plan.html", "text/html; charset=utf-8", HTML), "# Plan\n\nBuy **eggs**"),
     ],
-    ids=["pdf", "pdf by contents", "docx", "docx by name", "xlsx", "pptx", "html"],
+    ids=lambda each: each.name if isinstance(each, Attachment) else "",
 )
 async def test_a_document_is_read_as_text(sent, text):
     assert can_read_documents()
@@ -118,18 +135,20 @@ def pretending_package() -> bytes:
     ("name", "media_type", "contents", "why"),
     [
         ("a.pdf", PDF, lambda: b"%PDF-1.4 and nothing more", "it is broken"),
-        chaos("a.pdf", PDF, encrypted_pdf, "it is encrypted, or of an old format"),
-        chaos("a.pdf", PDF, lambda: pdf(""), "no text was found in it"),
+        ("a.pdf", PDF, lambda: pdf("x", kids="99 0 R"), "it is broken"),
+        ("a.pdf", PDF, lambda: pdf("Buy bread")[:-300], "it is broken"),
+        chaos("a.pdf", PDF, encrypted_pdf, LOCKED),
+        ("a.pdf", PDF, lambda: sealed_pdf("x", "secret", "AES-256"), LOCKED),
+        chaos("a.pdf", PDF, lambda: sealed_pdf("x", "secret", "RC4-40"), LOCKED),
+        ("a.pdf", PDF, lambda: pdf("x", trailer="/Encrypt << /Filter /Own >>"), LOCKED),
+        ("a.pdf", PDF, lambda: pdf(""), "no text was found in it"),
+        ("a.pdf", PDF, lambda: pdf(SCANNED, "", SCANNED), SCAN),
         chaos("a.docx", DOCX, lambda: b"PK\x03\x04 and nothing more", "it is broken"),
         chaos("a.docx", DOCX, pretending_package, "it is broken"),
-        chaos(
-            *("a.xlsx", XLSX, lambda: b"\xd0\xcf\x11\xe0 ..."),
-            "it is encrypted, or of an old format",
-        ),
+        chaos("a.xlsx", XLSX, lambda: b"\xd0\xcf\x11\xe0 ...", LOCKED),
         chaos("a.docx", DOCX, bomb, "it is too large when it is unpacked"),
         chaos("a.pdf", PDF, pdf_bomb, "it is too large when it is unpacked"),
     ],
-    ids=["broken pdf", "locked pdf", "empty", "no zip", "no xml", "locked", "zip bomb", "pdf bomb"],
 )
 async def test_what_cannot_be_read_is_named_with_the_reason(name, media_type, contents, why):
     sent = file(name, media_type, contents())
@@ -212,12 +231,13 @@ async def test_html_that_nobody_converts_is_read_as_it_stands(monkeypatch):
     assert await read(page) == ([page], [])
 
 
-async def test_without_the_extra_nothing_is_read_and_the_log_names_it(monkeypatch, caplog):
-    monkeypatch.setattr(documents, "can_read_documents", lambda: False)
-    sent = file("a.pdf", "application/pdf", pdf("x"))
+async def test_without_the_extra_office_files_are_named_and_the_log_names_it(monkeypatch, caplog):
+    monkeypatch.setattr(documents, "can_read_documents", lambda kind: kind == "pdf")
+    sent = file("a.docx", DOCX, docx("x"))
     found = Documents()
     for _ in range(2):
         assert await found.as_text([sent], LIMITS) == ([sent], [])
+    assert as_shown(sent) == MissingFile(name="a.docx", why="the file type DOCX can't be read here")
     assert caplog.text.count("pip install 'parley-gateway[documents]'") == 1
 
 
