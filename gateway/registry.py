@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from gateway.conversation import Author
 from gateway.values import Origin, value
-from teams.base import Team, ToolCall
+from teams.base import Instructions, Team, ToolCall
 from teams.model_context import AutoChatCompletionContext
 from teams.models import ChatCompletionClient
 
@@ -26,7 +26,8 @@ class Holdings:
     `closes` release them; one that `acts` may do more than ask models. `memories` are the texts
     that its memories begin with: they are the operator's own. `signs_off` are the agents that end
     the team's work with a word that people are not shown. `contexts` are those that summarise, with
-    the names of their agents.
+    the names of their agents. `instructions` reads what all agents are told, or raises
+    TeamUnusable.
     """
 
     closes: tuple[Closer, ...] = ()
@@ -34,6 +35,7 @@ class Holdings:
     memories: frozenset[str] = frozenset()
     signs_off: frozenset[str] = frozenset()
     contexts: tuple[tuple[str, AutoChatCompletionContext], ...] = ()
+    instructions: Callable[[], Awaitable[Instructions]] | None = None
 
 
 @value

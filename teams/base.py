@@ -19,6 +19,7 @@ from teams._run.run import RunHooks, ToolInterceptor, run_hooks, run_in_path
 from teams._snapshot.saved_messages import SavedMessages
 from teams.agents._handoff import Handoff
 from teams.models._client import ModelRequest, ModelWatch
+from teams.models._instructions import Instructions
 
 __all__ = [
     "AndTerminationCondition",
@@ -26,6 +27,7 @@ __all__ = [
     "DurableTeam",
     "Handoff",
     "InputRequired",
+    "Instructions",
     "ModelRequest",
     "ModelWatch",
     "OrTerminationCondition",

@@ -177,6 +177,7 @@ def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
         local=local,
         knowledge_folder=store / "knowledge",
         origin=loaded.origin,
+        untrusted=None if loaded.trusted or not loaded.source else loaded.source.absolute().parent,
     )
 
 

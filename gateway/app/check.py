@@ -66,6 +66,10 @@ HIDDEN_ROUTE = (
     "warning: the route of line {here} never holds, because that of line {there} takes all that "
     "it would take; move it up, or remove it"
 )
+UNTRUSTED = (
+    "note: its instruction files are foreign text, so its tools ask: the config was only found "
+    "here. --trust-config, once, or --config says that you trust it"
+)
 NO_DOCUMENTS = f"note: teams can't read Office files; pip install '{EXTRA}' lets them read the text"
 
 
@@ -196,6 +200,8 @@ async def _check_tools(teams: TeamFactory, loaded: LoadedConfig, name: str) -> l
     found = [finding]
     if said := _usual_end(config.teams[name]):
         found.append(Finding(kind="team", name=name, good=True, text=said))
+    if not loaded.trusted and config.teams[name].instruction_files:
+        found.append(Finding(kind="team", name=name, good=True, text=UNTRUSTED))
     if asks := asking_tools(teams, config.policies, name, team):
         found.append(Finding(kind="team", name=name, good=True, text=f"note: {asks}"))
     try:

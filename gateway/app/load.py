@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gateway.app.adapters import AdapterSettings, ReadAdapters, read_adapters
+from gateway.app.trust import is_trusted
 from gateway.base.imports import Imports
 from gateway.base.paths import find_config
 from gateway.base.redaction import (
@@ -42,6 +43,7 @@ class LoadedConfig:
     """A valid config, its file (None: the built-in one), and import paths.
 
     `adapters` are its chat platforms, unless it was read without `references`. `text` is the file.
+    One that is not `trusted` was only found, and can do no more than the built-in one.
     """
 
     config: Config
@@ -49,6 +51,7 @@ class LoadedConfig:
     imports: Imports
     adapters: Mapping[str, AdapterSettings] = field(default_factory=dict[str, AdapterSettings])
     text: str = ""
+    trusted: bool = True
 
     @property
     def origin(self) -> Origin:
@@ -114,7 +117,14 @@ def load_config(
     if problems:
         problems = list(_without_secrets(problems, written))
         raise ConfigError(problems, source=_name(source), text=text)
-    return LoadedConfig(config=config, source=source, imports=imports, adapters=adapters, text=text)
+    return LoadedConfig(
+        config=config,
+        source=source,
+        imports=imports,
+        adapters=adapters,
+        text=text,
+        trusted=path is not None or is_trusted(source, text),
+    )
 
 
 def _read_adapters(

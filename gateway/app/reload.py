@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -125,7 +126,8 @@ class Reloader:
         if self._modules is not None:
             forgotten = self._modules.forget_changed()
         try:
-            return load_config(self._loaded.source), forgotten
+            now = load_config(self._loaded.source)
+            return replace(now, trusted=self._loaded.trusted), forgotten
         except BaseException:
             self._bring_back(forgotten)
             raise

@@ -48,8 +48,8 @@ def _power_line(power: Power) -> str:
     return f"  {power.kind:8}  {' '.join(power.what.splitlines())}"
 
 
-def untrusted_config(named: Path | None) -> FoundConfig | None:
-    """The current folder's config, if it is used without anybody's word.
+def found_config(named: Path | None) -> FoundConfig | None:
+    """The current folder's config, if nobody has agreed to it.
 
     One that the command line or PARLEY_CONFIG names has been chosen. One that can't be read is
     reported when it is loaded.
@@ -57,9 +57,20 @@ def untrusted_config(named: Path | None) -> FoundConfig | None:
     if named is not None or os.environ.get("PARLEY_CONFIG") or find_config() != HERE:
         return None
     found = read_found(HERE)
-    if found is None or not found.powers or _remembered().get(str(found.path)) == found.digest:
-        return None
-    return found
+    return None if found is None or _is_remembered(found.path, found.digest) else found
+
+
+def untrusted_config(named: Path | None) -> FoundConfig | None:
+    """The current folder's config, if it has powers nobody agreed to."""
+    found = found_config(named)
+    return found if found and found.powers else None
+
+
+def is_trusted(source: Path | None, text: str) -> bool:
+    """False for a found config that nobody has agreed to."""
+    if source is None or source != HERE or os.environ.get("PARLEY_CONFIG"):
+        return True
+    return _is_remembered(source.absolute(), _digest(text))
 
 
 def powers_here(named: Path | None) -> frozenset[Power] | None:
@@ -90,15 +101,14 @@ def read_found(source: Path) -> FoundConfig | None:
     Raises ConfigNotTrusted for one that is nested too deep.
     """
     try:
-        text = source.read_text(encoding="utf-8")  # as it is loaded, with the same line ends
+        text = source.read_text(encoding="utf-8-sig")  # as it is loaded, with the same line ends
         powers = powers_of(tomllib.loads(text))
     except (OSError, ValueError):
         return None
     except RecursionError as error:
         raise ConfigNotTrusted(f"{source.absolute()} is nested too deep.") from error
     # Links are not followed: Python is imported from the folder where the link stands.
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return FoundConfig(source.absolute(), digest, tuple(powers))
+    return FoundConfig(source.absolute(), _digest(text), tuple(powers))
 
 
 def remember(found: FoundConfig) -> None:
@@ -111,6 +121,14 @@ def remember(found: FoundConfig) -> None:
         written.write_text(json.dumps(known, indent=1), encoding="utf-8")
         written.chmod(0o600)
         written.replace(place)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _is_remembered(path: Path, digest: str) -> bool:
+    return _remembered().get(str(path)) == digest
 
 
 def _remembered() -> dict[str, Any]:

@@ -76,7 +76,7 @@ def read_plain(source: Path) -> dict[str, Any]:
     import tomllib  # a chat without a config starts without it
 
     try:
-        return tomllib.loads(source.read_text(encoding="utf-8"))
+        return tomllib.loads(source.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return {}
 

@@ -194,10 +194,10 @@ def ask_about(named: Path | None, *, trust: bool) -> None:
     """
     if named is not None or not Path("config.toml").exists():
         return  # nothing was only found here; the rest costs start-up time
-    from gateway.app.trust import ConfigNotTrusted, remember, untrusted_config
+    from gateway.app.trust import ConfigNotTrusted, found_config, remember
 
-    found = untrusted_config(named)
-    if found is None:
+    found = found_config(named)
+    if found is None or not (trust or found.powers):
         return
     if not trust:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):

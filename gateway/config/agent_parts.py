@@ -6,7 +6,17 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from teams.kinds import KindsOf, Part, Section, Tool, setting_error, shorthand
+from teams.kinds import (
+    ConfigPath,
+    Given,
+    KindsOf,
+    Part,
+    PythonOnly,
+    Section,
+    Tool,
+    setting_error,
+    shorthand,
+)
 
 T = TypeVar("T")
 
@@ -26,6 +36,19 @@ def _check_names(agents: dict[str, T]) -> dict[str, T]:
 
 named_agents = AfterValidator(_check_names)
 """Let agents have names that are Python's."""
+
+
+class InstructedTeam(Section):
+    """A team whose agents can be told what files say."""
+
+    instruction_files: Annotated[list[ConfigPath], PythonOnly(), Given(None)] = Field(
+        default_factory=list, max_length=20
+    )
+    """Files whose text all its agents are told first, such as ["AGENTS.md"].
+
+    They are read at each turn: UTF-8, together at most 64 kB. Agents of teams inside it, and those
+    of a component file or a Python function, are told, too.
+    """
 
 
 class TeamMemoryConfig(Section):

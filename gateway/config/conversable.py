@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from typing_extensions import override
 
-from gateway.config.agent_parts import ExecutorConfig, named_agents
+from gateway.config.agent_parts import ExecutorConfig, InstructedTeam, named_agents
 from teams.kinds import (
     Agent,
     Always,
@@ -220,7 +220,7 @@ AnyPreset = Annotated[
 ]
 
 
-class ConversableTeam(_Talk):
+class ConversableTeam(_Talk, InstructedTeam):
     """A chat of two agents, or a queue of chats."""
 
     type: Annotated[Literal["conversable"], Given(None)]

@@ -146,7 +146,8 @@ def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
     for variable in _variables(path, key, text):
         if variable not in BUILT_IN:
             yield Power("variable", variable)
-    if key.endswith("_file"):
+    is_told = path[0] == "teams" and key == "instruction_files" and not _is_inside(text)
+    if is_told or key.endswith("_file"):
         yield Power("secret", f"the file {text}")
 
 

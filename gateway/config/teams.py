@@ -8,7 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from typing_extensions import override
 
-from gateway.config.agent_parts import ModelContextConfig, TeamMemoryConfig, named_agents
+from gateway.config.agent_parts import (
+    InstructedTeam,
+    ModelContextConfig,
+    TeamMemoryConfig,
+    named_agents,
+)
 from gateway.config.agents import AgentConfig, agents_as_tools
 from gateway.config.allowances import AllowanceConfig
 from gateway.config.conversable import ConversableTeam
@@ -32,7 +37,7 @@ from teams.kinds import (
 )
 
 
-class GroupTeam(Part):
+class GroupTeam(Part, InstructedTeam):
     """Settings that all team types in TOML share."""
 
     description: str = ""
@@ -285,7 +290,7 @@ class MagenticOneTeam(SummarisingPart, _AnnouncingTeam):
     """Prompt for the final answer, with the field {task}."""
 
 
-class DemoTeam(Section):
+class DemoTeam(InstructedTeam):
     """The built-in demo team."""
 
     type: Literal["demo"]
@@ -295,7 +300,7 @@ class DemoTeam(Section):
     """Name of its model in [models]; default_model if not given."""
 
 
-class ComponentTeam(Section):
+class ComponentTeam(InstructedTeam):
     """A team from a file of AutoGen Studio or `dump_component()`."""
 
     component: ConfigPath
@@ -321,7 +326,7 @@ class ComponentTeam(Section):
     """
 
 
-class FactoryTeam(Section):
+class FactoryTeam(InstructedTeam):
     """A team from a Python function.
 
     It is called for each thread and returns a new team.

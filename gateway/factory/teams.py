@@ -7,9 +7,9 @@ import hashlib
 import inspect
 import logging
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never, cast
@@ -40,6 +40,7 @@ from gateway.factory.advice import advise
 from gateway.factory.agents import AgentFactory, make_group
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
 from gateway.factory.http_tools import apply_http_policy
+from gateway.factory.instruction_files import InstructionFiles
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.memory import FORGET, REMEMBER, TeamMemory
 from gateway.factory.model_choice import ModelChoices
@@ -53,7 +54,7 @@ from gateway.factory.store_memory import make_part
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from gateway.store.records import MemoPlace
 from gateway.values import NO_ORIGIN, Origin
-from teams.base import ChatAgent, Team, ToolCall
+from teams.base import ChatAgent, Instructions, Team, ToolCall
 from teams.kinds import Named, tables_in, uses_of
 from teams.memory import Memory
 from teams.memory.kinds import StoreKind
@@ -80,7 +81,8 @@ class TeamFactory:
     """The TeamSource of a config, whose import paths `imports` follows.
 
     `start_folder` is the folder whose files the demo team may read, without those in `forbidden`;
-    `local` says that only the operator, at the terminal, can reach the teams.
+    `local` says that only the operator, at the terminal, can reach the teams; `untrusted` is the
+    config's folder, if nobody has trusted the config.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class TeamFactory:
         local: bool = True,
         knowledge_folder: Path | None = None,
         origin: Origin = NO_ORIGIN,
+        untrusted: Path | None = None,
     ) -> None:
         self.origin = origin
         """The config's file."""
@@ -112,6 +115,7 @@ class TeamFactory:
         """Memories over folders and pages, with their indexes in `knowledge_folder`."""
         self._shared = SharedParts()
         self._choices = ModelChoices(config, self._models, imports)
+        self._instruction_files = InstructionFiles(untrusted)
 
     @property
     def default(self) -> str:
@@ -194,11 +198,25 @@ class TeamFactory:
         try:
             team = await self._build(name, config, given)
             apply_http_policy(team, self._config.policies.http)
+            holds = holdings_of(team)
+            if given.files:
+                read = partial(self._instructions, name, given.files)
+                await read()  # a missing file is told now
+                holds = replace(holds, instructions=read)
+        except TeamBuildError:
+            raise
         except (Exception, SystemExit) as error:  # a factory of the user's may raise anything
             raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
         if isinstance(config, ComponentTeam | FactoryTeam) and not (model and name in self._seen):
             self._seen[name] = _models_of(team)
-        return BuiltTeam(team=team, holds=holdings_of(team))
+        return BuiltTeam(team=team, holds=holds)
+
+    async def _instructions(self, name: str, files: Mapping[str, Sequence[Path]]) -> Instructions:
+        """The present text of the files. Raises TeamBuildError."""
+        try:
+            return await asyncio.to_thread(self._instruction_files.read, files)
+        except ValueError as error:
+            raise TeamBuildError(f"The team {name!r} can't be used: {error}") from error
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         """The rule for the call: its tool's policy, or the default."""
@@ -252,6 +270,13 @@ class TeamFactory:
             await client.close()
 
     async def _build(self, name: str, config: TeamConfig, given: _ThreadParts) -> Team:
+        team = await self._make(name, config, given)
+        if config.instruction_files:
+            place = getattr(team, "name", name) if given.inner else ""
+            given.files[place] = config.instruction_files
+        return team
+
+    async def _make(self, name: str, config: TeamConfig, given: _ThreadParts) -> Team:
         match config:
             case GroupTeam():
                 return await self._group(name, config, given)
@@ -276,7 +301,8 @@ class TeamFactory:
             given = replace(given, waits=True)
 
         async def inner(team: str) -> Team:
-            return await self._build(team, self._config.teams[team], given)
+            within = replace(given, inner=True)
+            return await self._build(team, self._config.teams[team], within)
 
         # Another program, for which a portable team is, has no store.
         memory = config.memory and given.code and partial(TeamMemory, name, config.memory)
@@ -409,9 +435,10 @@ class TeamFactory:
     def _definition(self, name: str) -> str:
         """Changes whenever threads of the team would get another team than before."""
         config = self._config.teams[name]
-        # `allow` says what may run, not what is built.
+        # `allow` says what may run, instructions what is sent: neither what is built.
         plain = not isinstance(config, GroupTeam) or config.memory is None
-        text = config.model_dump_json(exclude={"allow", "memory"} if plain else {"allow"})
+        left_out = {"allow", "instruction_files", *(("memory",) if plain else ())}
+        text = config.model_dump_json(exclude=left_out)
         if isinstance(config, ComponentTeam):
             text += config.component.read_text(encoding="utf-8")
         named = servers_of(config) if isinstance(config, GroupTeam) else ()
@@ -426,7 +453,9 @@ class _ThreadParts:
     """Folders and models of a thread for its team.
 
     `code` is the folder for its code, None for a temporary one. `chosen`: all agents have one
-    model. `waits`: the team, or one around it, waits for the word of AutoGen's system message.
+    model. `waits`: the team, or one around it, waits for the word of AutoGen's system message. An
+    `inner` team stands within another. `files` gathers the instruction files of all, by the name
+    on the path of those that are told.
     """
 
     folder: Path
@@ -434,6 +463,8 @@ class _ThreadParts:
     models: ModelClients
     chosen: bool
     waits: bool = False
+    inner: bool = False
+    files: dict[str, Sequence[Path]] = field(default_factory=dict[str, "Sequence[Path]"])
 
 
 def _description(config: TeamConfig) -> str:

@@ -53,12 +53,15 @@ class ContextMarks:
         """The batch of calls from which a tool's first result came; "" for an earlier attempt's."""
         self._granted = dict(granted or {})
 
-    def learn(self, authors: Iterable[Author], outputs: Mapping[str, float]) -> None:
+    def learn(
+        self, authors: Iterable[Author], outputs: Mapping[str, float], *, untrusted: bool = False
+    ) -> None:
         """Note what the team has read before this attempt.
 
         That is words of the `authors`, and text that tools brought, with the time when each first
-        did: approvals of other tools from before it do not hold.
+        did: approvals of other tools from before it do not hold. Instructions may be `untrusted`.
         """
+        self._untrusted = self._untrusted or untrusted
         for each in authors:
             self._authors.setdefault((each.id, each.groups), each)
         foreign = {tool for tool in outputs if self._brings_foreign(_named(tool))}

@@ -372,7 +372,7 @@ class Lanes:
         live.memories, live.signs_off, live.model = holds.memories, holds.signs_off, model
         live.loaded_at = self._store.loaded_at(thread.id)
         live.keeps = work.saved and await self._store.run(aside.is_attached, thread.id)
-        live.contexts = holds.contexts
+        live.contexts, live.instructions = holds.contexts, holds.instructions
         if holds.contexts and work.saved and not live.anew:
             names = {name for name, _ in holds.contexts}
             filled = await self._store.run(events.fill, thread.id)

@@ -42,7 +42,7 @@ from gateway.store.units import gone as gone_units
 from gateway.store.units import team_changes
 from gateway.store.units import threads as thread_units
 from teams import BaseGroupChat, MagenticOneGroupChat, SelectorGroupChat, Swarm
-from teams.base import ChatAgent, DurableTeam, Team
+from teams.base import ChatAgent, DurableTeam, Instructions, Team
 from teams.messages import BaseChatMessage, TextMessage
 from teams.model_context import AutoChatCompletionContext, ChatCompletionContext
 from teams.models import ChatCompletionClient
@@ -104,6 +104,8 @@ class LiveTeam:
         """It was attached what was too long for a model, and can read on there."""
         self.contexts: tuple[tuple[str, AutoChatCompletionContext], ...] = ()
         """Contexts that summarise, with the names of their agents."""
+        self.instructions: Callable[[], Awaitable[Instructions]] | None = None
+        """Reads what all agents are told."""
         self.filled: dict[str, ContextFill] = {}
         """Their fill, by these names."""
         self.folder: Path | None = None

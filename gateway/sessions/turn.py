@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -80,7 +81,7 @@ from teams.messages import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
-from teams.models import ContextOverflow, thinking_aloud
+from teams.models import ContextOverflow, UserMessage, thinking_aloud
 from teams.tools import ToolResult, Workbench
 
 SHOW_EVERY = 2.0
@@ -150,7 +151,7 @@ class Turn:
         self._too_long = False
         self._choosing: AsideChoice | None = None
         """The decision about what was too long, while it is carried out."""
-        self._learned = False
+        self._learned = self._told_foreign = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
         self._began, self._unsaid = monotonic(), True
@@ -227,6 +228,9 @@ class Turn:
             self._files, self._acts, self._fill = self._files_of(live), live.acts, live.fill
             live.keeps |= self._work.aside is not None and self._work.aside.way == "attach"
             reader = self._reader() if live.keeps else None
+            told = await live.instructions() if live.instructions else None
+            texts = chain.from_iterable(told.values()) if told else ()
+            self._told_foreign = any(isinstance(each, UserMessage) for each in texts)
             timer = self._timer()
             try:
                 # Code that wants to run is a tool call like any other: it is not approved twice.
@@ -243,6 +247,7 @@ class Turn:
                         largest_result=self._terms.largest_result,
                         listed=self._see,
                         workbench=reader,
+                        instructions=told,
                     ),
                 ):
                     return await self._drive(live)
@@ -267,7 +272,7 @@ class Turn:
         """Let the marks know what the team has read before."""
         if not self._learned:
             found = await self._log.context()
-            self._marks.learn(found.authors, found.outputs)
+            self._marks.learn(found.authors, found.outputs, untrusted=self._told_foreign)
             self._learned = True
 
     async def _intercept(self, call: ToolCall, proceed: Proceed) -> ToolResult:

@@ -26,6 +26,7 @@ from teams._run.merge import is_being_cancelled
 from teams._tools.result_size import LARGEST_RESULT, fit_result
 from teams._tools.workbench import ToolResult, Workbench
 from teams.models._client import MODEL_WATCH, ModelWatch
+from teams.models._instructions import INSTRUCTIONS, Instructions
 from teams.models._types import LLMMessage
 
 T = TypeVar("T")
@@ -72,6 +73,7 @@ class RunHooks:
     largest_result: int | None = None
     listed: SeeTools | None = None
     workbench: Workbench | None = None
+    instructions: Instructions | None = None
 
 
 _NO_HOOKS = RunHooks()
@@ -101,12 +103,13 @@ class _HookScope:
     A generator in place of the class would cost a short run twice as much.
     """
 
-    __slots__ = ("_given", "_token", "_watch_token")
+    __slots__ = ("_given", "_instructions_token", "_token", "_watch_token")
 
     def __init__(self, given: RunHooks) -> None:
         self._given = given
         self._token: Token[RunHooks] | None = None
         self._watch_token: Token[ModelWatch | None] | None = None
+        self._instructions_token: Token[Instructions | None] | None = None
 
     def __enter__(self) -> None:
         given, outer = self._given, _HOOKS.get()
@@ -118,12 +121,16 @@ class _HookScope:
         self._token = _HOOKS.set(given)
         if given.model is not None:
             self._watch_token = MODEL_WATCH.set(given.model)
+        if given.instructions is not None:
+            self._instructions_token = INSTRUCTIONS.set(given.instructions)
 
     def __exit__(self, *_: object) -> None:
         assert self._token is not None
         _HOOKS.reset(self._token)
         if self._watch_token is not None:
             MODEL_WATCH.reset(self._watch_token)
+        if self._instructions_token is not None:
+            INSTRUCTIONS.reset(self._instructions_token)
 
 
 def run_hooks(  # noqa: PLR0913 (each by its name)
@@ -137,6 +144,7 @@ def run_hooks(  # noqa: PLR0913 (each by its name)
     largest_result: int | None = None,
     listed: SeeTools | None = None,
     workbench: Workbench | None = None,
+    instructions: Instructions | None = None,
 ) -> AbstractContextManager[None]:
     """Set the hooks for everything run inside.
 
@@ -153,6 +161,7 @@ def run_hooks(  # noqa: PLR0913 (each by its name)
     `largest_result` is how many bytes of a result's text a model is given, 100,000 by default.
     `listed` is shown the servers' tools before a model is told of them, as calls without arguments.
     `workbench` has tools for each assistant whose model can call them, besides its own.
+    `instructions` stand before the messages of each request to a model, and in no state.
     """
     return _HookScope(
         RunHooks(
@@ -165,6 +174,7 @@ def run_hooks(  # noqa: PLR0913 (each by its name)
             largest_result=largest_result,
             listed=listed,
             workbench=workbench,
+            instructions=instructions,
         )
     )
 

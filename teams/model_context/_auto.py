@@ -23,6 +23,7 @@ from teams.model_context._contexts import (
 from teams.model_context._summaries import NoBudget, Summariser, bounded, tokens_in, words_of
 from teams.models._client import ChatCompletionClient
 from teams.models._errors import BadAnswer, BadRequest, ContextOverflow, ModelRefused
+from teams.models._instructions import instructed
 from teams.models._types import LLMMessage, RequestUsage, UserMessage
 
 FULL = 0.8
@@ -313,7 +314,7 @@ class AutoChatCompletionContext(ChatCompletionContext, Component[AutoChatComplet
         self, instructions: Sequence[LLMMessage], tools: Sequence[Tool | ToolSchema]
     ) -> int:
         try:
-            return self._model_client.count_tokens(instructions, tools=tools)
+            return self._model_client.count_tokens(instructed(instructions), tools=tools)
         except Exception:  # somebody's own client; what it is asked is not to fail by that
             return sum(map(tokens_in, instructions))
 

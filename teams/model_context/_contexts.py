@@ -15,6 +15,7 @@ from teams._components.constructor_config import config_of_constructor
 from teams._tools.schema import ToolSchema
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import calls_of
+from teams.models._instructions import instructed
 from teams.models._json import dump_llm_messages, load_llm_messages
 from teams.models._types import FunctionExecutionResultMessage, LLMMessage, UserMessage
 
@@ -225,8 +226,8 @@ class TokenLimitedChatCompletionContext(
 
     def _free_tokens(self) -> int:
         if self._token_limit is not None:
-            return self._token_limit - self._tokens_of([])
-        return self._model_client.remaining_tokens([], tools=self._tool_schema or [])
+            return self._token_limit - self._tokens_of(instructed([]))
+        return self._model_client.remaining_tokens(instructed([]), tools=self._tool_schema or [])
 
 
 class _CountedUnits:

@@ -22,6 +22,7 @@ from teams._components.component import ComponentBase
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._edge import incoming, incoming_pieces
+from teams.models._instructions import instructed
 from teams.models._types import CreateResult, LLMMessage, ModelCapabilities, ModelInfo, RequestUsage
 
 if TYPE_CHECKING:
@@ -283,19 +284,21 @@ _CURRENT: ContextVar[_Request | None] = ContextVar("teams_model_request", defaul
 
 
 def watch_create(create: Create) -> Create:
-    """Wrap a client's `create` so that it reports to the run's watch."""
+    """Wrap a client's `create`: it has the run's instructions and its watch."""
 
     @wraps(create)
-    async def watched(self: ChatCompletionClient, *args: Any, **kwargs: Any) -> CreateResult:
-        structured = kwargs.get("json_output")
+    async def watched(
+        self: ChatCompletionClient, messages: Sequence[LLMMessage], *args: Any, **kwargs: Any
+    ) -> CreateResult:
+        messages, structured = instructed(messages), kwargs.get("json_output")
         if (watch := MODEL_WATCH.get()) is None:
-            return incoming(await create(self, *args, **kwargs), structured=structured)
-        request = _Request(watch, _describe_request(self, *args, **kwargs))
+            return incoming(await create(self, messages, *args, **kwargs), structured=structured)
+        request = _Request(watch, _describe_request(self, messages, *args, **kwargs))
         await request.begin()
         token = _CURRENT.set(request)
         written: int | None = None
         try:
-            result = incoming(await create(self, *args, **kwargs), structured=structured)
+            result = incoming(await create(self, messages, *args, **kwargs), structured=structured)
             request.note_answer(result)
         except asyncio.CancelledError:
             written = 0  # nobody knows how far it was, but it was asked
@@ -312,18 +315,19 @@ def watch_create(create: Create) -> Create:
 
 
 def watch_create_stream(create_stream: CreateStream) -> CreateStream:
-    """Wrap a client's `create_stream` so that it reports to the watch."""
+    """Wrap a client's `create_stream` in the same way."""
 
     @wraps(create_stream)
     def watched(
-        self: ChatCompletionClient, *args: Any, **kwargs: Any
+        self: ChatCompletionClient, messages: Sequence[LLMMessage], *args: Any, **kwargs: Any
     ) -> AsyncGenerator[str | CreateResult, None]:
-        pieces, structured = create_stream(self, *args, **kwargs), kwargs.get("json_output")
+        messages, structured = instructed(messages), kwargs.get("json_output")
+        pieces = create_stream(self, messages, *args, **kwargs)
         stream = incoming_pieces(pieces, structured=structured)
         watch = MODEL_WATCH.get()
         if watch is None:
             return stream
-        return _pieces(_Request(watch, _describe_request(self, *args, **kwargs)), stream)
+        return _pieces(_Request(watch, _describe_request(self, messages, *args, **kwargs)), stream)
 
     return watched
 

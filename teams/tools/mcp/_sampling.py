@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from teams._base.image import Image
 from teams._components.component import Component, ComponentModel
+from teams._run.run import run_hooks
 from teams.models._client import ChatCompletionClient
 from teams.models._types import AssistantMessage, LLMMessage, SystemMessage, UserMessage
 from teams.tools.mcp._host import Sampler
@@ -62,7 +63,8 @@ class ChatCompletionClientSampler(Sampler, Component[ChatCompletionClientSampler
             messages.append(SystemMessage(content=prompt))
         messages += [_message(each) for each in asked["messages"]]
         limits = {ours: asked[theirs] for theirs, ours in _LIMITS.items() if theirs in asked}
-        result = await client.create(messages, extra_create_args=limits)
+        with run_hooks(instructions={}):  # they are for agents, not for a server to read
+            result = await client.create(messages, extra_create_args=limits)
         if not isinstance(result.content, str):
             raise ValueError("The model answered with tool calls.")
         return message(

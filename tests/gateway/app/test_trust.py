@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.app import trust
+from gateway.app.load import load_config
 from gateway.app.trust import ConfigNotTrusted
 from gateway.config.powers import Power
 
@@ -50,3 +51,33 @@ def test_it_gets_no_power_that_nobody_agreed_to(config: Path) -> None:
     trust.check_powers(None)
     with pytest.raises(ConfigNotTrusted, match="It names more than you have agreed to"):
         trust.check_powers(frozenset())
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_mark_of_an_editor_hides_no_power(config: Path, mark: str) -> None:
+    config.write_text(mark + TEXT, encoding="utf-8")
+    found = trust.untrusted_config(None)
+    assert found is not None
+    loaded = load_config(references=False)
+    assert not loaded.trusted
+    trust.remember(found)
+    assert load_config(references=False).trusted
+    assert load_config(config, references=False).trusted
+
+
+def test_one_without_powers_is_not_asked_about_and_not_trusted_either(config: Path) -> None:
+    config.write_text("[teams.mine]\ntype = 'demo'\ninstruction_files = ['AGENTS.md']\n")
+    assert trust.untrusted_config(None) is None
+    assert not load_config(references=False).trusted
+    found = trust.found_config(None)
+    assert found is not None
+    trust.remember(found)
+    assert load_config(references=False).trusted
+
+
+@pytest.mark.parametrize("path", ["../key", "~/key", "/key", "a/../../key"])
+def test_instructions_from_outside_of_the_folder_are_a_power(config: Path, path: str) -> None:
+    config.write_text(f"[teams.mine]\ntype = 'demo'\ninstruction_files = ['{path}']\n")
+    found = trust.untrusted_config(None)
+    assert found is not None
+    assert found.powers == (Power("secret", f"the file {path}"),)
