@@ -291,6 +291,13 @@ class Client(Protocol):
         """
         ...
 
+    async def made_file(self, thread: str, path: str) -> SentFile:
+        """A file of the thread's own folder, as FileMade names it.
+
+        Raises NotFound, also for a link and for a file larger than the gateway's files may be.
+        """
+        ...
+
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         """The config's names of this kind, in its order, with descriptions."""
         ...

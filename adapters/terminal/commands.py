@@ -55,6 +55,12 @@ LOCAL = (
     Command("find", "Find words in this thread", "[words]", keys="ctrl+f"),
     Command("attach", "Attach a file to your next message", "path", takes="text"),
     Command("detach", "Take attached files off, or the one named", "[name]", takes="text"),
+    Command(
+        "files",
+        "List files that the team has made; save one, or open it",
+        "[name | open name]",
+        takes="text",
+    ),
     Command("theme", "Change the colours", "name", takes="theme"),
     Command("editor", "Edit the draft in your editor", keys="ctrl+g"),
     Command(

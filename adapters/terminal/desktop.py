@@ -1,4 +1,4 @@
-"""The person's own programs: an editor for the draft, the clipboard."""
+"""The person's own programs: an editor, a viewer of files, the clipboard."""
 
 import asyncio
 import os
@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from gateway.render.sanitize import sanitize
 
 USUAL_EDITORS = ("nano", "vi")
 CLIPBOARD_DEADLINE = 2.0
+OPENING = 2.0
+"""Seconds in which a viewer that fails has ended."""
 
 
 def find_editor() -> list[str]:
@@ -52,6 +55,31 @@ def _write_draft(text: str) -> Path:
 
 def _read_draft(path: Path) -> str:
     return sanitize(path.read_text("utf-8", errors="replace")).rstrip("\n")
+
+
+def find_opener() -> str:
+    """The program that opens files; "" where there is no display."""
+    if sys.platform == "darwin":
+        name = "" if os.environ.get("SSH_CONNECTION") else "open"
+    else:
+        name = "xdg-open" if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else ""
+    return (name and shutil.which(name)) or ""
+
+
+def open_file(opener: str, path: Path) -> bool:
+    """Open a file; False if nothing opens it. Blocks."""
+    nothing, command = subprocess.DEVNULL, [opener, str(path.absolute())]
+    try:
+        process = subprocess.Popen(
+            command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+        )
+    except OSError:
+        return False
+    try:
+        return process.wait(OPENING) == 0
+    except subprocess.TimeoutExpired:  # it shows the file, and outlives the chat
+        threading.Thread(target=process.wait, daemon=True, name="viewer").start()
+        return True
 
 
 def copy_text(text: str) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from adapters.terminal.commands import Command, Commands
 from adapters.terminal.errors import describe_error
+from adapters.terminal.line_files import LineFiles
 from adapters.terminal.place import list_place, message_title, waits
 from adapters.terminal.text import format_age, indented, thread_title, typed_number
 from gateway.base.exit_codes import ExitCode
@@ -69,10 +70,7 @@ class PlainChat:
         self._prompted = False
         self._replaying = False
         self._interrupted = False
-        self._files: Sequence[SentFile] = ()
-        """Those of the next message."""
-        self._held = ""
-        """A message that waits for the person's yes."""
+        self._files = LineFiles(self._print_line)
         self._listed: list[ThreadInfo] = []
         self._lines: LineTranscript | None = None
         self._conversation: Conversation | None = None
@@ -238,45 +236,11 @@ class PlainChat:
             self._print_line("The chat goes on with this config. Send your message again.")
         elif local := commands.local(text):
             await self._run_command(conversation, commands, *local)
-        elif not self._held and request is not None and (answer := understand(request, text)):
+        elif not self._files.asks and request is not None and (answer := understand(request, text)):
             return await self._answer(conversation, request, answer)
         else:
-            await self._send_with_files(conversation, text)
+            await self._files.send(conversation, text, self._send)
         return True
-
-    async def _send_with_files(self, conversation: Conversation, text: str) -> None:
-        """Send a message; one whose files others get waits for a yes."""
-        held, self._held = self._held, ""
-        agreed = bool(held) and text.casefold() in ("y", "yes")
-        text = held if agreed else text
-        if not self._files or text.startswith(("/", "!")):
-            await self._send(conversation, text)
-            return
-        from adapters.terminal.files import name_files, question  # not at the start
-
-        told = question(self._files, conversation.thread)
-        if told and not agreed:
-            self._held = text
-            self._print_line(f"{told} Type y to send your message with it.")
-            return
-        receipt = await self._send(conversation, text, self._files)
-        if receipt.outcome != "refused":
-            self._print_line(f"Sent with {name_files(self._files)}.")
-            self._files = ()
-
-    async def _change_files(self, conversation: Conversation, command: str, name: str) -> None:
-        """Attach a file, or take files off."""
-        if command == "detach":
-            self._files = [each for each in self._files if name and each.name != name]
-            self._print_line(f"Your next message has {len(self._files) or 'no'} files.")
-            return
-        from adapters.terminal.files import name_files, read_file  # not at the start
-
-        file = await read_file(name, self._files)
-        self._files = [*self._files, file]
-        for fault in await conversation.file_faults([file]):
-            self._print_line(fault)
-        self._print_line(f"Your next message goes with {name_files(self._files)}.")
 
     async def _send(
         self, conversation: Conversation, text: str, files: Sequence[SentFile] = ()
@@ -327,8 +291,9 @@ class PlainChat:
                 self._find(conversation, rest)
             case "stop":
                 await conversation.stop()
-            case "attach" | "detach" as name if rest or name == "detach":
-                await self._change_files(conversation, name, rest)
+            case "attach" | "detach" | "files" as name if rest or name != "attach":
+                await self._wait_until(lambda: not conversation.loading)
+                await self._files.run(conversation, name, rest)
             case "rename" if thread and rest:
                 await conversation.rename(thread.id, rest)
             case "export" if thread:

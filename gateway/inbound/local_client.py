@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ from gateway.store.units import audit, deletion, queue, rows
 from gateway.store.units import events as event_units
 from gateway.store.units import threads as thread_units
 from gateway.values import Origin
+from teams.safe_files import read_file
 
 
 class LocalClient:
@@ -207,6 +209,16 @@ class LocalClient:
         """A sentence for each file that the team does not get."""
         blind = blind_models(self._using.teams, team, model)
         return file_faults(files, self._using.limits.attachments, blind)
+
+    async def made_file(self, thread: str, path: str) -> SentFile:
+        """A file of the thread's own folder. Raises NotFound."""
+        await self._store.run(thread_units.thread, thread)
+        folder, most = await self._store.work_folder(thread), self._using.limits.largest_file
+        try:
+            data = await asyncio.to_thread(read_file, folder, path, longest=most)
+        except (OSError, ValueError) as error:
+            raise NotFound(f"There is no file {path!r} in the thread's folder.") from error
+        return SentFile(name=path.rpartition("/")[2], media_type="", data=data)
 
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         """The config's teams, or what /model takes, with what they are."""

@@ -61,6 +61,8 @@ class ScriptedClient:
         self.faults: list[str] = []
         self.forked: list[tuple[str, int, int]] = []
         """Threads with `back` and `before`."""
+        self.made: dict[str, bytes] = {}
+        """Files that agents have made, by their paths."""
         self.answers: list[tuple[str, Answer]] = []
         self.stopped: list[str] = []
         self.exported: list[str] = []
@@ -240,6 +242,11 @@ class ScriptedClient:
         self, files: Sequence[SentFile], *, team: str = "", model: str = ""
     ) -> list[str]:
         return self.faults
+
+    async def made_file(self, thread: str, path: str) -> SentFile:
+        if path not in self.made:
+            raise NotFound(f"There is no file {path!r} in the thread's folder.")
+        return SentFile(name=path.rpartition("/")[2], media_type="", data=self.made[path])
 
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         return self.offered[kind]

@@ -75,6 +75,7 @@ ROWS = {
     ("teams/_base/documents.py", "open_unix_connection"): "1,600,004 bytes of its process",
     ("adapters/terminal/desktop.py", "create_subprocess_exec"): "no pipe: the person's editor",
     ("adapters/terminal/desktop.py", "subprocess.run"): "no pipe",
+    ("adapters/terminal/desktop.py", "Popen"): "no pipe: the person's viewer",
     ("adapters/terminal/clipboard.py", "create_subprocess_exec"): "the bytes of an image",
     ("adapters/terminal/paths.py", "subprocess.run"): "names of the person's own files, for 3 s",
     ("gateway/app/service.py", "subprocess.run"): "systemctl",

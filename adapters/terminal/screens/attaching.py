@@ -13,10 +13,12 @@ from adapters.terminal.widgets.file_bar import FileBar
 from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from textual.screen import Screen
 
     from adapters.terminal.conversation import Conversation
-    from adapters.terminal.key_guard import KeyClock, TypingGuard
+    from adapters.terminal.key_guard import KeyClock
     from adapters.terminal.widgets.composer import Composer
     from gateway.client import SentFile
     from gateway.picture import Picture
@@ -87,17 +89,13 @@ class Attaching:
                 self._draw()
         return ""
 
-    async def offer(self, path: str, guard: TypingGuard) -> bool:
+    async def offer(self, path: str, agrees: Callable[[str, str, str], Awaitable[bool]]) -> bool:
         """Ask whether a pasted path's file is meant; attach it then."""
-        from adapters.terminal.widgets.dialogs import QuestionDialog  # not at the start
-        from adapters.terminal.widgets.overlay import ask
-
         if not await asyncio.to_thread(is_file, placed(path, Path.cwd())):
             return False
         told = f"{one_line(sanitize(path))} is a file. Attach it to your message?"
         keys = "y attaches it   n or esc leaves its path in the draft"
-        dialog = QuestionDialog("Attach the file", told, guard, keys)
-        return bool(await ask(self._screen, dialog)) and await self.attach(path)
+        return await agrees(told, "Attach the file", keys) and await self.attach(path)
 
     def detach(self, name: str = "") -> bool:
         """Take attached files off, or the one with this name."""

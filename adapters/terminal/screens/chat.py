@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 Shown = TypeVar("Shown", bound=Widget)
 SIDE_REFRESH = 10.0
 MOST_REFRESH_WAIT = 0.5
+GOES_ON = "y goes on here   n or esc goes back"
 DECIDED = "somebody else has decided."
 """Said of a request whose arguments were on the screen."""
 
@@ -200,7 +201,7 @@ class ChatScreen(LateClicks[None]):
             deleted=self._draft.deleted,
             due=self._delete,
             lost=self._settings.lost,
-            agree=self._agree,
+            agree=self.agrees,
             clock=self._clock,
         )
         asked = self._settings
@@ -224,12 +225,12 @@ class ChatScreen(LateClicks[None]):
         if asked.resume:
             self._list_threads(own_first=True)
 
-    async def _agree(self, told: str) -> bool:
-        """Ask whether a thread of another config may go on."""
+    async def agrees(self, told: str, title: str = "Another config", keys: str = GOES_ON) -> bool:
+        """Ask the person a question."""
         from adapters.terminal.widgets.dialogs import QuestionDialog  # not at the start
         from adapters.terminal.widgets.overlay import ask  # not at the start
 
-        return bool(await ask(self, QuestionDialog("Another config", told, self._guard)))
+        return bool(await ask(self, QuestionDialog(title, told, self._guard, keys)))
 
     async def _show_notices(self) -> None:
         while self.conversation is not None:
@@ -368,7 +369,7 @@ class ChatScreen(LateClicks[None]):
     @work(group="attach")
     async def _on_path_pasted(self, event: Composer.PathPasted) -> None:
         """Offer to attach the file of a pasted path."""
-        if await self.files.offer(event.path, self._guard):
+        if await self.files.offer(event.path, self.agrees):
             self._composer.take_out(event.text)
 
     @on(Composer.ImageWanted)

@@ -58,6 +58,10 @@ class ChatActions(Choosable, Protocol):
         """Find words in the transcript; without any, ask for them."""
         ...
 
+    async def agrees(self, told: str, title: str, keys: str) -> bool:
+        """Ask the person a question."""
+        ...
+
     @property
     def files(self) -> Attaching:
         """The files of the next message."""
@@ -88,6 +92,9 @@ class CommandRunner:
             "editor": self._chat.action_edit,
             "find": partial(self._chat.find, rest),
             "detach": partial(self._detach, rest),
+            "files": partial(
+                self._screen.run_worker, partial(self._made_files, rest), group="files"
+            ),
             "copy": partial(self._copy_part, rest),
             "rewind": self.rewind,
             "undo": self._undo,
@@ -120,6 +127,20 @@ class CommandRunner:
                 self._chat.give_back(f"/{name} ")  # which offers what it takes
             case _:
                 pass  # /new while connecting: there is nothing to leave yet
+
+    async def _made_files(self, words: str) -> None:
+        from adapters.terminal import desktop, made_files  # not at the start
+
+        opener = "" if self._screen.app.is_web else desktop.find_opener()
+        keys = "y opens it   n or esc leaves it"
+        agrees = partial(self._chat.agrees, title="Open the file", keys=keys)
+        if (conversation := self._conversation) is not None:
+            with notify_errors(self._screen):
+                told = await made_files.list_or_save(
+                    conversation, words, Path.cwd(), opener=opener, agrees=agrees
+                )
+                if told:
+                    conversation.note(told)
 
     async def _attach(self, path: str) -> None:
         if not await self._chat.files.attach(path):

@@ -38,9 +38,6 @@ KEYS = (
 )
 
 
-GOES_ON = "y goes on here   n or esc goes back"
-
-
 class InputDialog(Overlay[str | None]):
     """One line of text; None when the person thinks better of it."""
 
@@ -73,7 +70,7 @@ class QuestionDialog(Overlay[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,n", "dismiss(False)", "No")]
 
-    def __init__(self, title: str, text: str, guard: TypingGuard, keys: str = GOES_ON) -> None:
+    def __init__(self, title: str, text: str, guard: TypingGuard, keys: str) -> None:
         super().__init__()
         self._title = title
         self._text = text

@@ -472,37 +472,6 @@ async def test_an_unknown_team_is_refused_before_a_thread_is_made():
     assert code != 0
 
 
-async def test_attached_files_go_with_the_next_message(tmp_path: Path, monkeypatch):
-    for name in ("a.txt", "b.txt"):
-        (tmp_path / name).write_text("hi")
-    monkeypatch.chdir(tmp_path)
-    client = Team([ended()], [ended()])
-    client.faults = ["The team does not see it."]
-    lines = ("/attach a.txt", "/attach b.txt", "/detach b.txt", "read @b.txt", "more")
-    code, out, err = await chat(client, *lines, new=True)
-    assert (code, err) == (0, "")
-    assert [[file.name for file in files] for files in client.files] == [["a.txt"]]
-    assert client.files[0][0].data == b"hi"
-    assert "The team does not see it." in out
-    assert "Your next message goes with a.txt (2 bytes), b.txt (2 bytes)." in out
-    assert "Sent with a.txt (2 bytes)." in out
-    code, _, err = await chat(client, "/attach nothing")
-    assert "can't be read: No such file or directory." in err
-    assert code != 0
-
-
-async def test_others_get_a_file_only_after_a_yes(tmp_path: Path, monkeypatch):
-    (tmp_path / "a.txt").write_text("hi")
-    monkeypatch.chdir(tmp_path)
-    client = Team([ended()], [ended()])
-    client.add_thread(id="s", platform="slack", channel="C1", place="#general", members=12)
-    lines = ("/attach a.txt", "look", "look again", "y")
-    _, out, _ = await chat(client, *lines, thread="s")
-    assert out.count("a.txt (2 bytes) will go to the 12 members of #general on Slack.") == 2
-    assert client.sent == [("s", "look again")]
-    assert len(client.files) == 1
-
-
 def test_all_of_a_retried_answer_is_printed_below_the_half_that_broke_off():
     model = Picture()
     lines = LineTranscript(model)

@@ -65,9 +65,10 @@ QUIET_OPERATIONS = {
 QUIET_COMMANDS = dict.fromkeys(("status", "usage", "help", "grants"), "it only answers")
 QUIET_CALLS = {
     **dict.fromkeys(
-        ("threads", "thread", "newest_thread", "agents", "choices", "file_faults", "status"),
+        ("threads", "thread", "newest_thread", "agents", "choices", "file_faults", "made_file"),
         "it only reads",
     ),
+    "status": "it only reads",
     "note_export": "is the row itself",
     "restore": "the restored store says it at its start",
 }

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from textual.events import Paste
 
-from adapters.terminal import clipboard
+from adapters.terminal import clipboard, desktop
 from adapters.terminal.screens.attaching import HELD_BACK
 from gateway.client import SentFile
+from gateway.events import FileMade
 from tests.adapters.terminal.running import Chat, chatting
 from tests.fakes.scripted_client import ScriptedClient
 
@@ -147,3 +148,32 @@ async def test_ctrl_v_attaches_an_image_or_says_why_not(tmp_path: Path, folder: 
         await chat.until_shown("There is none.")
         await chat.press("ctrl+v")
         await chat.until_shown("files: i.png (1 byte)")
+
+
+async def test_a_made_file_is_saved_and_one_that_may_run_opened_after_a_yes(
+    tmp_path: Path, folder: Path, monkeypatch
+):
+    opened: list[Path] = []
+    monkeypatch.setattr(desktop, "find_opener", lambda: "/usr/bin/xdg-open")
+    monkeypatch.setattr(desktop, "open_file", lambda _, path: not opened.append(path))
+    client = ScriptedClient()
+    client.made = {"plot.png": b"1234", "run.sh": b"true"}
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("/files")
+        await chat.until(lambda: "has made no file" in told(chat))
+        await chat.type("go")
+        await chat.until(lambda: client.sent)
+        await chat.happen(*(FileMade(thread="", path=path, size=4) for path in client.made))
+        await chat.until_shown("New file: run.sh")
+        await chat.type("/files open plot.png")
+        await chat.until(lambda: opened == [folder / "plot.png"])
+        await chat.type("/files open run.sh")
+        await chat.until(lambda: "may run as a program" in told(chat))
+        await chat.press("n")
+        await chat.until(lambda: chat.composer.has_focus)
+        assert not (folder / "run.sh").exists()
+        await chat.type("/files open run.sh")
+        await chat.until(lambda: "may run as a program" in told(chat))
+        chat.clock.advance(5)
+        await chat.press("y")
+        await chat.until(lambda: opened[1:] == [folder / "run.sh"])

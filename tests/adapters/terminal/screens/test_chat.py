@@ -296,10 +296,10 @@ async def test_the_slash_palette_describes_completes_and_runs(tmp_path: Path):
 async def test_the_palette_counts_what_it_has_no_room_for(tmp_path: Path):
     async with chatting(ScriptedClient(), tmp_path, new=True, size=(60, 24)) as chat:
         await chat.press("/")
-        await chat.until_shown("/new [team]", "↓ 14 more")
+        await chat.until_shown("/new [team]", "↓ 15 more")
         assert "/status" not in chat.text()
         await chat.press("up")
-        await chat.until_shown("▸ /status", "What the team is doing", "↑ 14 more")
+        await chat.until_shown("▸ /status", "What the team is doing", "↑ 15 more")
 
 
 async def test_an_agent_is_named_behind_an_at_sign(tmp_path: Path):
