@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from adapters import discord, slack
+from adapters.terminal.commands import Commands
 from docs import man, wings
 from gateway.cli import main
 from gateway.config.agent_parts import TeamMemoryConfig
@@ -346,6 +347,12 @@ def help_index() -> str:
     return "- [`parley`](commands/parley.md)\n" + "".join(links)
 
 
+def keys_table() -> str:
+    """The keys of the terminal's commands, as a table."""
+    rows = (f"| {keys} | `{name}` | {does} |\n" for name, keys, does in Commands().by_key())
+    return "| key | command | does |\n| --- | --- | --- |\n" + "".join(rows)
+
+
 def _helps(path: list[str], command: click.Command) -> Iterator[str]:
     yield _help(path)
     if isinstance(command, click.Group):
@@ -388,6 +395,7 @@ def pages() -> dict[Path, str]:
         for page, name, text in [
             (DOCS / "configuration.md", "reference", table_index()),
             (DOCS / "commands.md", "help", help_index()),
+            (DOCS / "terminal.md", "keys", keys_table()),
             (DOCS / "architecture.md", "map", wings.page()),
         ]
     }

@@ -28,6 +28,7 @@ from adapters.terminal.survival import broken_widget, outlive_errors
 from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, theme_variables
 from adapters.terminal.widgets.overlay import Search, show
 from gateway.base.background import import_in_background
+from gateway.base.terminal_keys import DEFAULT_KEYS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,7 +52,7 @@ RETRY = 1.0
 Connect = Callable[[], AbstractAsyncContextManager["Client"]]
 
 
-class ChatApp(App[int]):
+class ChatApp(App[int], inherit_bindings=False):
     """Returns the exit code of the process."""
 
     TITLE = "Parley"
@@ -59,12 +60,18 @@ class ChatApp(App[int]):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (66, "-narrow"), (100, "-wide"), (140, "-roomy")]  # noqa: RUF012 (typed by the base)
     VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "interrupt", "Copy, or quit", show=False, priority=True),
+        Binding(",".join(DEFAULT_KEYS["quit"]), "interrupt", id="quit", priority=True),
+        Binding(
+            ",".join(DEFAULT_KEYS["commands"]), "command_palette", id="commands", priority=True
+        ),
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", "Back to the shell", show=False, priority=True),
     ]
 
     def __init__(self, settings: Settings, *, theme: str = "", mouse: bool = True) -> None:
         super().__init__(driver_class=TerminalDriver)
+        if settings.keys.chose:
+            self.set_keymap(settings.keys.keymap)
         self.incidents = Incidents()
         self.failure = ""
         """Why the chat could not go on, as a sentence."""
@@ -299,7 +306,7 @@ class ChatApp(App[int]):
         elif isinstance(self.screen, ChatScreen) and self.screen.put_draft_aside():
             self.notify("Draft cleared; up restores it.", markup=False)
         else:
-            self._leave_at_second_press("ctrl+c")
+            self._leave_at_second_press(self._settings.keys.label("quit"))
 
     async def action_quit(self) -> None:
         """Quit when repeated.
@@ -375,6 +382,6 @@ class ChatApp(App[int]):
         def run() -> None:
             screen = self.screen_stack[0]
             if isinstance(screen, ChatScreen):
-                screen.run_command(name)
+                screen.action_command(name)
 
         return run

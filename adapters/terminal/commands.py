@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateway.base.terminal_keys import DEFAULT_KEYS, USUAL_KEYS, Keys
+
 if TYPE_CHECKING:
     from gateway.client import ArgumentKind, CommandInfo
 
@@ -22,9 +24,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command; `argument` names its argument, `keys` its shortcut.
+    """A command of the palette.
 
-    `takes` is the argument's kind, `words` are its values where the command has its own.
+    `argument` names its argument, `keys` are those that nobody can change. `takes` is the
+    argument's kind, `words` are its values where the command has its own.
     """
 
     name: str
@@ -44,7 +47,7 @@ class Command:
 LOCAL = (
     Command("new", "Start an empty thread", "[team]", takes="team"),
     Command("open", "Open a thread by its title", "title", takes="thread"),
-    Command("sessions", "List, open, rename and delete threads", keys="ctrl+s"),
+    Command("sessions", "List, open, rename and delete threads"),
     Command("rename", "Give this thread a title", "[title]", takes="text"),
     Command("fork", "Go on in a copy of this thread; N: without its last N turns", "[N]"),
     Command("rewind", "Go back to before a message, and edit it", keys="esc esc"),
@@ -52,7 +55,7 @@ LOCAL = (
     Command("delete", "Delete this thread"),
     Command("stop", "Stop the team", keys="esc esc"),
     Command("only", "Show one agent; without a name, all agents", "[agent]", takes="agent"),
-    Command("find", "Find words in this thread", "[words]", keys="ctrl+f"),
+    Command("find", "Find words in this thread: enter next, then n and N", "[words]"),
     Command("attach", "Attach a file to your next message", "path", takes="text"),
     Command("detach", "Take attached files off, or the one named", "[name]", takes="text"),
     Command(
@@ -62,12 +65,11 @@ LOCAL = (
         takes="text",
     ),
     Command("theme", "Change the colours", "name", takes="theme"),
-    Command("editor", "Edit the draft in your editor", keys="ctrl+g"),
+    Command("editor", "Edit the draft in your editor"),
     Command(
         "copy",
         "Copy the last reply, or a message or code block counted from the newest",
         "[number | code [number]]",
-        keys="ctrl+o",
     ),
     Command(
         "export",
@@ -79,10 +81,25 @@ LOCAL = (
             Value("events", "each event as a line of JSON"),
         ),
     ),
-    Command("mouse", "Give the mouse to the terminal or to Parley", keys="F9"),
-    Command("help", "Show keys and commands", keys="F1"),
-    Command("quit", "Quit; the team's work is saved", keys="ctrl+c ctrl+c"),
+    Command("mouse", "Give the mouse to the terminal or to Parley"),
+    Command("help", "Show keys and commands"),
+    Command("quit", "Quit; the team's work is saved"),
+    Command("answer", "Answer the team"),
+    Command("code", "Copy the last code block; again: the one before"),
+    Command("prompts", "Find an earlier prompt; again: an older one"),
+    Command("implement", "Leave the mode plan: the plan is the next task"),
+    Command("previous", "Move to the tool call, thought or code above; enter opens it"),
+    Command("next", "Move to the one below"),
+    Command("follow", "Go to the end of the thread, and follow it"),
+    Command("commands", "Search all commands"),
 )
+
+BY_KEY = {
+    "mode": "change the mode of approval: ask, accept edits, plan",
+    "retry": "try a failed turn again, continue a cut answer",
+    "quit": "copy what is selected; clear the draft; twice in an empty draft: quit",
+}
+"""Effects of keys that differ from those of their commands."""
 
 
 RETRY, CONTINUE = "/retry", "/continue"
@@ -97,13 +114,26 @@ HIDDEN = frozenset(("approve", "deny", "forget"))
 class Commands:
     """The terminal's own commands and the gateway's."""
 
-    def __init__(self, offered: Iterable[CommandInfo] = ()) -> None:
+    def __init__(self, offered: Iterable[CommandInfo] = (), keys: Keys = USUAL_KEYS) -> None:
         """`offered`: the gateway's commands."""
+        self._keys = keys
         own = {command.name for command in LOCAL} | HIDDEN
         self._all = LOCAL + tuple(_offered(info) for info in offered if info.name not in own)
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._all)
+
+    def keys_of(self, command: Command) -> str:
+        """The keys that run a command, as people write them."""
+        label = self._keys.label(command.name)
+        return command.keys or (f"{label} {label}" if command.name == "quit" else label)
+
+    def by_key(self) -> list[tuple[str, str, str]]:
+        """Commands with keys: the name, the keys, what they do."""
+        says = {command.name: command.description for command in self._all} | BY_KEY
+        named = dict.fromkeys((*DEFAULT_KEYS, *self._keys.chose))
+        keyed = ((name, ", ".join(self._keys.labels(name))) for name in named)
+        return [(name, keys, _lower(says.get(name, ""))) for name, keys in keyed if keys]
 
     def matching(self, draft: str) -> list[Command]:
         """Commands for a draft: those that begin with it come first."""
@@ -142,3 +172,7 @@ def _offered(info: CommandInfo) -> Command:
     words = tuple(Value(each.name, each.description, each.goes_on) for each in info.choices)
     description = info.description[:1].upper() + info.description[1:]
     return Command(info.name, description, info.argument, takes=info.takes, words=words)
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gateway.base.terminal_keys import USUAL_KEYS, Keys
+
 if TYPE_CHECKING:
     from adapters.terminal.key_guard import KeyClock
     from gateway.events import NoticeLevel
@@ -46,6 +48,8 @@ class Settings:
     """The threads are listed over an empty one, those of this config first."""
     origin: Origin | None = None
     """The chat's config, once it is read."""
+    keys: Keys = USUAL_KEYS
+    """The keys of commands."""
     team: str = ""
     """The team of an empty thread to begin with."""
     first: str = ""

@@ -174,4 +174,6 @@ def quoted_title(thread: ThreadInfo) -> str:
 def deletion_notice(thread: ThreadInfo) -> str:
     """A notice of a deletion that can still be undone."""
     title = quoted_title(thread)
-    return f"{title} is deleted in 10 seconds, with its messages and files. ctrl+s, u: undo."
+    return (
+        f"{title} is deleted in 10 seconds, with its messages and files. u in the list undoes it."
+    )

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from gateway.base.terminal_keys import USUAL_KEYS, Keys, chosen_keys
+
 
 def find_config() -> Path | None:
     """The config to use: $PARLEY_CONFIG, ./config.toml or the user's; or None."""
@@ -42,6 +44,7 @@ class FirstScreen:
     operator: str
     theme: str = ""
     mouse: bool = True
+    keys: Keys = USUAL_KEYS
 
 
 def first_screen(source: Path | None) -> FirstScreen:
@@ -59,6 +62,7 @@ def first_screen(source: Path | None) -> FirstScreen:
         operator=(name if _is_plain(name) else "") or account_name(),
         theme=theme if isinstance(theme, str) else "",
         mouse=mouse is not False,
+        keys=chosen_keys(_setting(data, "terminal", "keys")),
     )
 
 

@@ -125,6 +125,7 @@ def chat(
         new=new or (message is not None and session is None),
         resume=resume,
         team=team,
+        keys=first.keys,
         first=(message or "").strip(),
     )
     mouse = first.mouse and not no_mouse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -13,14 +13,16 @@ from pydantic import (
     SecretStr,
     StringConstraints,
     field_validator,
+    model_validator,
 )
 
 from gateway.base.database_url import database_place
 from gateway.base.suggest import did_you_mean
+from gateway.base.terminal_keys import key_mistakes, keys_in
 from gateway.config.media_types import check_media_type
 from gateway.config.routes import Names, Reasoning, listed
 from gateway.config.table import host_name
-from teams.kinds import ConfigPath, Section
+from teams.kinds import ConfigPath, Section, SettingMistake, setting_errors
 
 KEY_BYTES = 32
 
@@ -271,6 +273,20 @@ class TerminalConfig(Section):
     "fold": it is a line of its own that opens, once it is complete; "stream": you see it before
     that, too, while it grows, as a quotation, until the answer begins.
     """
+
+    keys: dict[str, str | list[str]] = Field(default_factory=dict)
+    """Keys of commands, by their names in the palette, such as sessions = "f2".
+
+    Several stand in a list, and [] takes a command's keys away. Each key is that of one command,
+    and `quit` and `answer` need one. [The terminal](../terminal.md) lists the default keys.
+    """
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> Self:
+        chose = {name: keys_in(value) for name, value in self.keys.items()}
+        if wrong := [SettingMistake(("keys", *each[:1]), each[1]) for each in key_mistakes(chose)]:
+            raise setting_errors(wrong)
+        return self
 
 
 class HealthConfig(Section):

@@ -36,6 +36,7 @@ from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.late_clicks import LateClicks
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
+from gateway.base.terminal_keys import DEFAULT_KEYS, NO_KEY, OTHERS
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -62,6 +63,12 @@ DECIDED = "somebody else has decided."
 """Said of a request whose arguments were on the screen."""
 
 
+def _binding(command: str) -> Binding:
+    """The keys of a command, before those of text fields."""
+    keys = ",".join(DEFAULT_KEYS.get(command, (NO_KEY,)))
+    return Binding(keys, f"command('{command}')", id=command, priority=True)
+
+
 class ChatScreen(LateClicks[None]):
     """One thread on screen.
 
@@ -71,21 +78,7 @@ class ChatScreen(LateClicks[None]):
     AUTO_FOCUS = "Composer"
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "back", "Back, or stop"),
-        ("ctrl+t", "answer", "Answer the team"),
-        ("ctrl+s", "sessions", "Threads"),
-        ("ctrl+f", "find", "Find"),
-        ("ctrl+r", "find_prompt", "Earlier prompts"),
-        ("ctrl+g", "edit", "Editor"),
-        ("ctrl+o", "copy_reply", "Copy the last reply"),
-        ("f8", "copy_code", "Copy the last code block"),
-        ("ctrl+end", "follow", "Follow"),
-        ("f1", "help", "Help"),
-        ("f5", "retry", "Try again, or continue"),
-        Binding("f6", "mode", "Mode of approval", priority=True),  # text fields select by them
-        Binding("f7", "carry_out", "Carry out the plan", priority=True),
-        ("ctrl+up", "app.focus_previous", "Tool calls, thoughts and code above"),
-        ("ctrl+down", "app.focus_next", "Those below"),
-        ("f9", "mouse", "Mouse"),
+        *(_binding(name) for name in (*DEFAULT_KEYS, *OTHERS) if name not in ("commands", "quit")),
     ]
 
     def __init__(self, settings: Settings) -> None:
@@ -94,15 +87,18 @@ class ChatScreen(LateClicks[None]):
         self._settings = settings
         self._clock = settings.clock or asyncio.get_running_loop()
         self._guard = TypingGuard(self._clock)
-        self._view = ThreadView(time=self._clock.time, now=settings.now, operator=settings.operator)
+        self._view = ThreadView(
+            time=self._clock.time, now=settings.now, operator=settings.operator, keys=settings.keys
+        )
         self._main = Horizontal(id="main")
         self._palette = Palette()
+        self._palette.commands = Commands(keys=settings.keys)
         self._history = History(settings.data_dir / "prompts.jsonl")
         self._composer = Composer(self._history, self._palette)
         self._draft = DraftKeeper(self._composer, self._clock, settings.data_dir / "drafts")
         self.files = Attaching(self, self._composer, self._clock)
         self._completion = Completion(self, self._palette, self._composer, settings)
-        self._card = RequestCard(self._guard, self._clock)
+        self._card = RequestCard(self._guard, self._clock, settings.keys)
         self._arguments: ArgumentsScreen | None = None
         """The view of arguments that was opened last."""
         self._answer_focus = AnswerFocus(self._composer, self._card, self._guard, self._clock)
@@ -193,7 +189,7 @@ class ChatScreen(LateClicks[None]):
         searches = Searches(self, self._view, self._composer, self._history)
         await searches.mount()
         self._searches = searches
-        self._palette.commands = Commands(client.commands())
+        self._palette.commands = Commands(client.commands(), self._settings.keys)
         conversation = Conversation(
             client,
             changed=self._pace.changed,
@@ -391,7 +387,8 @@ class ChatScreen(LateClicks[None]):
         """Offer an example as the draft; one that exists stays."""
         self._composer.focus()
         if self._composer.unsent:
-            self.notify("Clear your draft first: ctrl+c. The up key restores it.", markup=False)
+            clear = self._settings.keys.label("quit")
+            self.notify(f"Clear your draft first: {clear}. The up key restores it.", markup=False)
         else:
             self._composer.set_draft(event.text)
 
@@ -441,7 +438,7 @@ class ChatScreen(LateClicks[None]):
     # answering
 
     @on(RequestCard.FocusRequested)
-    def action_answer(self) -> None:
+    def answer(self) -> None:
         """Answer what the team asks."""
         self._answer_focus.answer_open_request()
 
@@ -531,7 +528,7 @@ class ChatScreen(LateClicks[None]):
             await self._attempt(self.conversation.stop())
 
     @work(group="send")
-    async def action_retry(self) -> None:
+    async def retry(self) -> None:
         """Try a failed turn again, or go on with a cut answer."""
         model = self.conversation.model if self.conversation else None
         if self.conversation is not None and model and (model.can_retry or model.can_continue):
@@ -542,13 +539,13 @@ class ChatScreen(LateClicks[None]):
 
     @on(Composer.ModeRequested)
     @work(group="mode")
-    async def action_mode(self) -> None:
+    async def switch_mode(self) -> None:
         """Change the mode of approval to the next."""
         if self.conversation is not None:
             await self._attempt(self.conversation.switch_mode())
 
     @work(group="mode")
-    async def action_carry_out(self) -> None:
+    async def carry_out_plan(self) -> None:
         """Leave the mode plan, with the plan as the next task."""
         conversation = self.conversation
         plan = conversation.model.plan if conversation else ""
@@ -558,12 +555,20 @@ class ChatScreen(LateClicks[None]):
             self._view.follow()
             await self._attempt(conversation.send(f"Carry out this plan:\n\n{plan}"))
 
-    def run_command(self, name: str) -> None:
-        """Run one of the terminal's own commands by its name."""
-        if local := self._palette.commands.local(f"/{name}"):
-            self._commands.run(*local)
+    def action_command(self, name: str) -> None:
+        """Run a command, as its key or the palette wants it."""
+        self._guard.note_key()
+        match name:
+            case "mode":
+                self.switch_mode()
+            case "retry":
+                self.retry()
+            case "code":
+                self._commands.copy_next_code()
+            case _:
+                self._submit(f"/{name}")
 
-    def action_sessions(self) -> None:
+    def show_threads(self) -> None:
         """Focus the thread list, or open it over a narrow chat."""
         if self.conversation is None or self._side is None:
             return
@@ -603,31 +608,23 @@ class ChatScreen(LateClicks[None]):
         """A thread was opened beside the chat: back to writing."""
         self._composer.focus()
 
-    def action_help(self) -> None:
+    def show_help(self) -> None:
         """Show keys and commands."""
         self._commands.help(self._palette.commands)
 
-    def action_mouse(self) -> None:
-        """Hand the mouse to the terminal, or take it back."""
-        self._settings.toggle_mouse()
-
     @work(group="editor", exclusive=True)
-    async def action_edit(self) -> None:
+    async def edit_draft(self) -> None:
         """Write the draft in the person's editor."""
         await self._commands.edit(self._composer)
 
     # finding
-
-    def action_find(self) -> None:
-        """Find words in the transcript."""
-        self.find("")
 
     def find(self, words: str) -> None:
         """Find these words in the transcript; without any, ask for them."""
         if self._searches is not None:
             self._searches.find(words)
 
-    def action_find_prompt(self) -> None:
+    def find_prompt(self) -> None:
         """Look for an earlier prompt by its words."""
         if self._searches is not None:
             self._searches.find_prompt()
@@ -656,14 +653,6 @@ class ChatScreen(LateClicks[None]):
         self._view.only = agent
         self._pace.changed_by_reader()
 
-    def action_copy_reply(self) -> None:
-        """Copy the newest reply of an agent."""
-        self._commands.copy_reply()
-
-    def action_copy_code(self) -> None:
-        """Copy the newest code block; again, the one before."""
-        self._commands.copy_next_code()
-
     def on_fence_copy_requested(self, event: Fence.CopyRequested) -> None:
         """Copy the focused code block."""
         self._commands.copy_block(event.block)
@@ -681,7 +670,7 @@ class ChatScreen(LateClicks[None]):
     def _scroll(self, event: Composer.Scroll) -> None:
         self._view.scroll(pages=event.pages, lines=event.lines)
 
-    def action_follow(self) -> None:
+    def follow(self) -> None:
         """Go to the end of the transcript and stay there."""
         self._view.follow()
 

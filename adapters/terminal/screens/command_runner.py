@@ -38,15 +38,31 @@ NOT_IDLE = "The team is not done yet. esc esc stops it."
 class ChatActions(Choosable, Protocol):
     """Actions of the chat screen that commands take, too."""
 
-    def action_sessions(self) -> None:
+    def show_threads(self) -> None:
         """Walk the threads."""
         ...
 
-    def action_edit(self) -> object:
+    def answer(self) -> None:
+        """Answer what the team asks."""
+        ...
+
+    def carry_out_plan(self) -> object:
+        """Leave the mode plan, with the plan as the next task."""
+        ...
+
+    def follow(self) -> None:
+        """Go to the end of the transcript and stay there."""
+        ...
+
+    def find_prompt(self) -> None:
+        """Look for an earlier prompt by its words."""
+        ...
+
+    def edit_draft(self) -> object:
         """Write the draft in the person's editor."""
         ...
 
-    def action_help(self) -> None:
+    def show_help(self) -> None:
         """Show keys and commands."""
         ...
 
@@ -87,9 +103,17 @@ class CommandRunner:
     def run(self, command: Command, rest: str) -> None:
         """Run one of the terminal's own commands with its argument."""
         at_once: dict[str, Callable[[], object]] = {
-            "sessions": self._chat.action_sessions,
+            "sessions": self._chat.show_threads,
+            "answer": self._chat.answer,
+            "implement": self._chat.carry_out_plan,
+            "follow": self._chat.follow,
+            "prompts": self._chat.find_prompt,
+            "previous": self._screen.app.action_focus_previous,
+            "next": self._screen.app.action_focus_next,
+            "commands": self._screen.app.action_command_palette,
+            "code": partial(self.copy_code, 1),
             "stop": self._chat.stop_team,
-            "editor": self._chat.action_edit,
+            "editor": self._chat.edit_draft,
             "find": partial(self._chat.find, rest),
             "detach": partial(self._detach, rest),
             "files": partial(
@@ -99,7 +123,7 @@ class CommandRunner:
             "rewind": self.rewind,
             "undo": self._undo,
             "mouse": self._settings.toggle_mouse,
-            "help": self._chat.action_help,
+            "help": self._chat.show_help,
         }
         match command.name:
             case name if name in at_once:

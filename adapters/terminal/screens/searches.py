@@ -40,7 +40,10 @@ class Searches:
         self._finder.open(words)
 
     def find_prompt(self) -> None:
-        """Look for an earlier prompt by its words."""
+        """Look for an earlier prompt by its words; then, an older one."""
+        if self._bars[1].has_focus_within:
+            self._prompts.step(1)
+            return
         if self._bars[0].display:
             self._finder.close()
         self._prompts.open()

@@ -21,6 +21,7 @@ from adapters.terminal.widgets.team_panel import TeamPanel
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.widgets.transcript import Transcript
+    from gateway.base.terminal_keys import Keys
     from gateway.items import Item
     from gateway.picture import Picture
 
@@ -37,10 +38,10 @@ class ThreadView:
     """
 
     def __init__(
-        self, *, time: Callable[[], float], now: Callable[[], float], operator: str
+        self, *, time: Callable[[], float], now: Callable[[], float], operator: str, keys: Keys
     ) -> None:
-        self.head, self.queue, self.status = HeadBar(), QueueBar(), StatusBar()
-        self.place, self.welcome, self.new_below = NoticePlace(), Welcome(), NewItemsBar()
+        self.head, self.queue, self.status = HeadBar(), QueueBar(), StatusBar(keys)
+        self.place, self.welcome, self.new_below = NoticePlace(), Welcome(keys), NewItemsBar()
         self.unsent, self.team = UnsentMessages(operator), TeamPanel()
         self.transcript: Transcript | None = None
         self.only = ""

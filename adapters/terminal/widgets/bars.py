@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from adapters.terminal.excerpt import ends_of
 from adapters.terminal.text import SENDING, format_cost, format_duration, format_tokens, shorten
+from gateway.base.terminal_keys import Keys
 from gateway.render.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ SHOWN_QUEUED = 3
 LONGEST_MODEL = 20
 MOST_TEAM = 0.5
 """Share of the head for a team in its own order; in a larger one those at work come first."""
-WELCOME = "Write to the team below. / shows commands, F1 keys, ctrl+s your threads."
 LOADING = "Loading the thread…"
 DEMO_MODEL = "demo"
 DEMO = (
@@ -50,15 +50,19 @@ class Welcome(Static):
 
         text: str
 
-    def __init__(self) -> None:
-        super().__init__(Content(WELCOME), markup=False, id="welcome")
+    def __init__(self, keys: Keys) -> None:
+        hints = (keys.hint("help", "keys"), keys.hint("sessions", "your threads"))
+        told = ", ".join(("/ shows commands", *filter(None, hints)))
+        self._text = f"Write to the team below. {told}."
+        super().__init__(Content(self._text), markup=False, id="welcome")
 
     def show(self, models: Sequence[str], *, loading: bool) -> None:
         """Draw it for these models, or while a thread is read."""
         if loading:
             self.update(Content(LOADING))
         else:
-            self.update(Content.assemble(WELCOME, _demo() if list(models) == [DEMO_MODEL] else ""))
+            demo = _demo() if list(models) == [DEMO_MODEL] else ""
+            self.update(Content.assemble(self._text, demo))
 
     def action_choose(self, number: int) -> None:
         """Tell which example was clicked."""
@@ -172,8 +176,9 @@ class NewItemsBar(Static):
 class StatusBar(Horizontal):
     """The team's state, key hints and token usage."""
 
-    def __init__(self) -> None:
+    def __init__(self, keys: Keys) -> None:
         super().__init__()
+        self._keys = keys
         self._state = Static(markup=False, id="state")
         self._usage = Static(markup=False, id="usage")
         self._state_text: tuple[tuple[str, str], Sequence[tuple[str, str]]] = (("", ""), ())
@@ -201,14 +206,16 @@ class StatusBar(Horizontal):
     def show_ready(self, *, waits: bool, cut: bool = False) -> None:
         """Say that the team rests or waits; `cut`: an answer was."""
         if waits:
-            self._show(("waits for you", "$warning"), ("ctrl+t answer", MUTED))
+            self._show(("waits for you", "$warning"), self._hint("answer", "answer"))
         else:
-            hints = "F5 continue" if cut else "F1 help", "ctrl+s threads", "ctrl+j new line"
-            self._show(("ready", ""), *((hint, MUTED) for hint in hints))
+            first = self._hint("retry", "continue") if cut else self._hint("help", "help")
+            new_line = ("ctrl+j new line", MUTED)
+            self._show(("ready", ""), first, self._hint("sessions", "threads"), new_line)
 
     def show_failed(self) -> None:
         """Say that the last turn failed."""
-        self._show(("failed", "$error"), ("F5 try again", MUTED), ("F1 help", MUTED))
+        hints = self._hint("retry", "try again"), self._hint("help", "help")
+        self._show(("failed", "$error"), *hints)
 
     def show_working(self, model: Picture, now: float, *, stopping: bool, armed: bool) -> None:
         """Say that the team works; `armed`: one more esc stops it."""
@@ -245,8 +252,11 @@ class StatusBar(Horizontal):
         """As many hints as there is room for."""
         self._draw()
 
+    def _hint(self, command: str, does: str) -> tuple[str, str]:
+        return self._keys.hint(command, does), MUTED
+
     def _show(self, state: tuple[str, str], *hints: tuple[str, str]) -> None:
-        self._state_text = state, hints
+        self._state_text = state, [hint for hint in hints if hint[0]]
         self._draw()
 
     def usage(self, width: int) -> str:

@@ -285,8 +285,6 @@ class Composer(FoldingArea):
                 self.post_message(self.Scroll(pages=SCROLLING[key]))
             case "shift+up" | "shift+down" if single:
                 self.post_message(self.Scroll(lines=-1 if key == "shift+up" else 1))
-            case "ctrl+end":
-                self.post_message(self.Scroll())
             case "end" if at_end:
                 self.post_message(self.Scroll())
             case _:

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Key
@@ -12,30 +12,20 @@ from textual.widgets import Input, Static, TextArea
 from adapters.terminal.commands import Commands
 from adapters.terminal.key_guard import TypingGuard
 from adapters.terminal.widgets.overlay import Overlay
+from gateway.base.terminal_keys import DEFAULT_KEYS
 
 KEYS = (
     ("enter", "send"),
     ("ctrl+j", "new line"),
     ("up, down", "earlier prompts, or the newest queued message"),
     ("esc esc", "stop the team; at rest, in an empty draft: go back to a message"),
-    ("ctrl+t", "answer the team"),
-    ("ctrl+s", "threads"),
-    ("ctrl+o", "copy the last reply"),
-    ("F8", "copy the last code block; again: the one before. c copies a focused one"),
-    ("ctrl+f", "find in this thread: enter next, then n and N"),
-    ("ctrl+r", "find an earlier prompt"),
-    ("ctrl+g", "edit the draft in your editor"),
     ("ctrl+v", "attach the image of the clipboard"),
     ("pgup, pgdn", "scroll; end follows again"),
     ("tab", "open a long paste beside the cursor"),
-    ("ctrl+up, ctrl+down", "move between tool cards and code blocks; enter opens a card"),
-    ("F6, shift+tab", "mode of approval: ask, accept edits, plan (cards moved to ctrl+up)"),
-    ("F7", "leave the mode plan: the plan is the next task"),
-    ("F5", "try a failed turn again, continue a cut answer"),
-    ("F9", "give the mouse to Parley or to the terminal"),
-    ("ctrl+p", "all commands"),
-    ("ctrl+c", "clear the draft; twice in an empty draft: quit"),
+    ("c", "copy the code block that has the focus"),
+    ("shift+tab", "in the draft: the next mode of approval (cards moved: see below)"),
 )
+"""Keys that are always the same."""
 
 
 class InputDialog(Overlay[str | None]):
@@ -113,7 +103,10 @@ class TextDialog(Overlay[None]):
 class HelpDialog(Overlay[None]):
     """Keys and commands."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter,f1", "dismiss", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q,enter", "dismiss", "Back"),
+        Binding(",".join(DEFAULT_KEYS["help"]), "dismiss", "Back", id="help"),
+    ]
 
     def __init__(self, commands: Commands) -> None:
         super().__init__()
@@ -125,10 +118,11 @@ class HelpDialog(Overlay[None]):
             (f"/{command.name} {command.argument}".strip(), command.description)
             for command in self._commands
         ]
+        by_key = [(keys, does) for _, keys, does in self._commands.by_key()]
         with VerticalScroll(classes="box wide") as box:
             box.border_title = Content("Keys and commands")
             box.border_subtitle = Content("up and down scroll, esc goes back")
-            for keys, does in (*KEYS, ("", ""), *commands):
+            for keys, does in (*KEYS, *by_key, ("", ""), *commands):
                 with Horizontal(classes="row"):
                     yield Static(Content.styled(keys, "bold $primary"), classes="keys-column")
                     yield Static(does, markup=False)

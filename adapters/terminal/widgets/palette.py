@@ -127,7 +127,8 @@ class Palette(Static):
                 *(Suggestion(f"{before}@{name} ", f"@{name}", self.agents[name]) for name in named),
                 *(_path_suggestion(before, path) for path in self.paths(typed)),
             ]
-        return [_command_suggestion(command) for command in self.commands.matching(draft)]
+        matching = self.commands.matching(draft)
+        return [_command_suggestion(each, self.commands.keys_of(each)) for each in matching]
 
     def _values(self, command: Command) -> Iterable[Value]:
         if command.takes == "agent":
@@ -170,14 +171,14 @@ class Palette(Static):
         return f"\n{' ' * margin}".join(lines)
 
 
-def _command_suggestion(command: Command) -> Suggestion:
+def _command_suggestion(command: Command, keys: str) -> Suggestion:
     label = f"/{command.name} {command.argument}".strip()
     needs = command.needs_argument
     return Suggestion(
         f"/{command.name} " if needs else f"/{command.name}",
         label,
         command.description,
-        command.keys,
+        keys,
         runs=not needs,
         goes_on=needs,
     )

@@ -21,6 +21,7 @@ from adapters.terminal.request_keys import (
     offered_keys,
 )
 from adapters.terminal.widgets.arguments import card_widgets
+from gateway.base.terminal_keys import USUAL_KEYS, Keys
 
 if TYPE_CHECKING:
     from gateway.items import RequestItem
@@ -62,9 +63,10 @@ class RequestCard(Vertical, can_focus=True):
     class FocusRequested(Message):
         """The card was clicked, and wants the focus."""
 
-    def __init__(self, guard: TypingGuard, clock: KeyClock) -> None:
+    def __init__(self, guard: TypingGuard, clock: KeyClock, keys: Keys = USUAL_KEYS) -> None:
         super().__init__()
         self.display = False
+        self._to_answer = keys.hint("answer", "to answer")
         self._keys = RequestKeys(guard, clock, self._tell, grants_in_sight=self._shows_grants)
         self._listens = False
         self._count = 0
@@ -191,7 +193,7 @@ class RequestCard(Vertical, can_focus=True):
         elif item.kind == "text" and self._count == 1:
             hint = ""  # the next message answers, as is said below
         else:
-            hint = "  ctrl+t to answer"
+            hint = f"  {self._to_answer}"
         self._title.update(Content.assemble(agent, *asked, (rest, MUTED), (hint, MUTED)))
 
 

@@ -132,12 +132,12 @@ class FindBar(SearchBar):
 class PromptBar(SearchBar):
     """Words of an earlier prompt.
 
-    ctrl+r goes to an older one, Enter takes it.
+    Up goes to an older one, Enter takes it.
     """
 
     LABEL = "history "
-    HINT = "ctrl+r older, enter takes it, esc closes"
-    STEPS: ClassVar[dict[str, int]] = {"ctrl+r": 1, "up": 1, "down": -1}
+    HINT = "up older, enter takes it, esc closes"
+    STEPS: ClassVar[dict[str, int]] = {"up": 1, "down": -1}
 
     class Taken(Message):
         """The prompt that was found becomes the draft."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -19,6 +19,7 @@ from adapters.terminal.place import OWN, list_place, platform_name, waits
 from adapters.terminal.text import deletion_notice, format_age, quoted_title, thread_title
 from adapters.terminal.widgets.dialogs import InputDialog
 from adapters.terminal.widgets.overlay import Options, Overlay, ask
+from gateway.base.terminal_keys import DEFAULT_KEYS
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
@@ -211,7 +212,10 @@ class ThreadList(Vertical):
 class ThreadsScreen(Overlay[None]):
     """Closes when a thread was opened; renaming and deleting happen over it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape,ctrl+s", "dismiss", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape", "dismiss", "Back"),
+        Binding(",".join(DEFAULT_KEYS["sessions"]), "dismiss", "Back", id="sessions"),
+    ]
 
     def __init__(
         self, conversation: Conversation, now: Callable[[], float], *, own_first: bool = False

@@ -70,7 +70,7 @@ async def _mount(chat: Chat, where: str) -> None:
 
 
 MISTAKES: dict[str, Callable[[Chat], object]] = {
-    "action": lambda chat: setattr(chat.screen, "action_copy_reply", _raise),
+    "action": lambda chat: setattr(chat.screen, "action_command", _raise),
     "worker": lambda chat: chat.screen.run_worker(_raise_later),
     "timer": lambda chat: chat.screen.set_timer(0.001, _raise),
     "callback": lambda chat: chat.screen.call_later(_raise),

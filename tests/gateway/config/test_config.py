@@ -718,3 +718,23 @@ def test_budgets_and_prices_are_read(tmp_path):
     config = load(tmp_path, text).config
     assert config.budgets[0].cost == 1.5
     assert config.prices["gpt-4.1-mini"].output == 1.6
+
+
+# --- keys of the terminal ---
+
+
+def test_mistakes_in_keys_of_the_terminal_stand_in_their_lines(tmp_path: Path):
+    text = """
+    [terminal.keys]
+    sesions = "f2"
+    find = "ctrl+s"
+    quit = []
+    copy = "y"
+    """
+    assert list(mistakes(tmp_path, text)) == [
+        "line 3, terminal.keys.sesions",
+        "line 4, terminal.keys.find",
+        "line 5, terminal.keys.quit",
+        "line 6, terminal.keys.copy",
+    ]
+    assert "did you mean 'sessions'?" in report(tmp_path, text)

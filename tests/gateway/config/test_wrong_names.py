@@ -91,7 +91,7 @@ OWN = {
     "StoreConfig": ("name", "schema_"),
     "TeamToolKind": ("name", "description"),
     "VideoSurferKind": ("system_message",),
-    "TerminalConfig": ("name", "theme"),
+    "TerminalConfig": ("name", "theme", "keys"),
     "FunctionToolKind": ("name", "description"),
     "TracingConfig": ("service_name",),
 }

@@ -9,11 +9,13 @@ import pytest
 from textual.events import Key, Paste
 from textual.widgets import OptionList, Static
 
+from adapters.terminal.commands import Commands
 from adapters.terminal.deletions import UNDO
 from adapters.terminal.key_guard import INERT, QUIET
 from adapters.terminal.screens.arguments import ArgumentsScreen
 from adapters.terminal.widgets.bars import QueueBar
 from adapters.terminal.widgets.dialogs import QuestionDialog
+from adapters.terminal.widgets.palette import ROWS
 from adapters.terminal.widgets.thread_list import ThreadsScreen
 from gateway import events
 from gateway.errors import StoreFull
@@ -296,10 +298,11 @@ async def test_the_slash_palette_describes_completes_and_runs(tmp_path: Path):
 async def test_the_palette_counts_what_it_has_no_room_for(tmp_path: Path):
     async with chatting(ScriptedClient(), tmp_path, new=True, size=(60, 24)) as chat:
         await chat.press("/")
-        await chat.until_shown("/new [team]", "↓ 15 more")
+        more = len(list(Commands(chat.client.commands()))) - ROWS
+        await chat.until_shown("/new [team]", f"↓ {more} more")
         assert "/status" not in chat.text()
         await chat.press("up")
-        await chat.until_shown("▸ /status", "What the team is doing", "↑ 15 more")
+        await chat.until_shown("▸ /status", "What the team is doing", f"↑ {more} more")
 
 
 async def test_an_agent_is_named_behind_an_at_sign(tmp_path: Path):
@@ -672,7 +675,7 @@ async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
         shown = chat.text()
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
         await chat.press("escape", "ctrl+o")
-        chat.screen.action_help()
+        chat.screen.show_help()
         await chat.pilot.pause()
 
 

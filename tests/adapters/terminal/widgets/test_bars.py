@@ -7,6 +7,7 @@ import pytest
 
 from adapters.terminal.widgets.bars import StatusBar
 from gateway.agent_state import Used
+from gateway.base.terminal_keys import USUAL_KEYS
 from tests.adapters.terminal.running import began, called, chatting, ended, said, speaker
 from tests.fakes.scripted_client import ScriptedClient
 
@@ -71,7 +72,7 @@ async def test_ctrl_d_leaves_only_in_an_empty_draft(tmp_path: Path):
 
 @pytest.mark.parametrize("width", [38, 58, 98])
 async def test_the_status_line_has_whole_hints_only(width: int):
-    bar = StatusBar()
+    bar = StatusBar(USUAL_KEYS)
     bar.show_usage(["demo-model"], Used(1200, 34, unpriced=1234))
     bar.show_ready(waits=False)
     state, *shown = bar.line(width).plain.split("  ")

@@ -61,8 +61,8 @@ async def test_a_question_is_asked_once(tmp_path: Path):
     client = ScriptedClient()
     client.add_thread("one")
     async with chatting(client, tmp_path) as chat:
-        chat.screen.run_command("rename")
-        chat.screen.run_command("rename")
+        chat.screen.action_command("rename")
+        chat.screen.action_command("rename")
         await chat.until(lambda: len(chat.app.screen_stack) == 2)
         await chat.press("!", "enter")
         await chat.until(lambda: client.all["t1"].info.title == "!")
