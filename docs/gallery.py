@@ -88,9 +88,12 @@ async def _shown(name: str, place: Place) -> AsyncGenerator[str]:
             before = len(place.calls())
             await console.run_line(f"@parley {scene.asks}")
             if scene.press:
-                await _settled(gateway, name, place, scene.press, before)
+                await _settled(gateway, name, place, scene.press.partition(",")[0], before)
                 console.screen.refresh()
-                await console.run_line(f"/click {_number(written, scene.press)} {scene.press}")
+                several = "," in scene.press
+                sign = f"{scene.press.partition(',')[0]} |" if several else f"<{scene.press}>"
+                uses = "select" if several else "click"
+                await console.run_line(f"/{uses} {_number(written, sign)} {scene.press}")
             await _settled(gateway, name, place, scene.ends, before)
             console.screen.refresh()
             yield _section(place.calls()[before:], written)
@@ -171,12 +174,12 @@ async def _settled(gateway: Gateway, name: str, place: Place, text: str, before:
             await asyncio.sleep(PAUSE)
 
 
-def _number(written: Iterable[str], button: str) -> str:
-    """The number of the last message with the button."""
+def _number(written: Iterable[str], sign: str) -> str:
+    """The number of the last message with the button or the options."""
     number = last = ""
     for line in written:
         number = found[1] if (found := NUMBER.match(line)) else number
-        last = number if f"<{button}>" in line else last
+        last = number if sign in line else last
     return last
 
 

@@ -96,7 +96,8 @@ def long_answer() -> str:
 class Scene:
     """Something that a person asks, and the model's answers to it.
 
-    `press` is the button that the person then clicks; `ends` is a pattern of the scene's last call.
+    `press` is the button that the person then clicks, or the options that they choose, with commas
+    between them; `ends` is a pattern of the scene's last call.
     """
 
     title: str
@@ -141,6 +142,11 @@ def _calls(tool: str, /, **arguments: object) -> Reply:
     return Reply(calls=[Call(name=tool, arguments=arguments)])
 
 
+def _after_result(text: str, answer: Reply) -> Script:
+    """An answer to this result of a tool."""
+    return lambda request: answer if request.last.get("content") == text else None
+
+
 SCENES = (
     Scene(
         title="A hard answer",
@@ -174,6 +180,25 @@ SCENES = (
         ),
         press="For this thread: path below queue/",
         ends="It waits for",
+    ),
+    Scene(
+        title="A question with several answers",
+        about="The agent calls `ask_human` with `several`, and Alice chooses two of the options.",
+        asks="Deliver every week.",
+        answers=(
+            when(
+                "Deliver every week",
+                _calls(
+                    "ask_human",
+                    question="On which days?",
+                    options=["Monday", "Tuesday", "Friday"],
+                    several=True,
+                ),
+            ),
+            _after_result("Monday, Friday", Reply(text="Mondays and Fridays it is.", chunks=1)),
+        ),
+        press="Monday, Friday",
+        ends="Mondays and Fridays",
     ),
     Scene(
         title="A question",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import AsyncIterator, Sequence
 from mimetypes import guess_type
@@ -126,6 +127,10 @@ class Receipt:
     """Nobody else may see the reply, wherever the command was written."""
 
 
+TOGETHER = ", "
+"""Between several options in an answer."""
+
+
 @value
 class Answer:
     """A person's answer to a request.
@@ -139,6 +144,25 @@ class Answer:
 
 CANCEL = "Cancel"
 """The answer to a server's question that ends it."""
+
+
+def chosen(text: str, options: tuple[str, ...], *, several: bool) -> str:
+    """Options named by words or numbers, or the text itself."""
+    named = [_named(each, options) for each in (text.split(",") if several else [text])]
+    whole = _named(text, options)
+    if whole or not all(named):
+        return whole or text
+    return TOGETHER.join(option for option in options if option in named)
+
+
+def _named(text: str, options: tuple[str, ...]) -> str:
+    """The option that a text names, or ""."""
+    wanted = text.strip()
+    for option in options:
+        if option.casefold() == wanted.casefold():
+            return option
+    number = int(wanted) if re.fullmatch("[0-9]{1,9}", wanted) else 0
+    return options[number - 1] if 1 <= number <= len(options) else ""
 
 
 @value

@@ -16,7 +16,7 @@ from gateway.render.arguments import Argument, folder_text, read_call
 from gateway.render.sanitize import sanitize
 from gateway.values import ArgumentDiff, Folders, value
 
-RequestKind: TypeAlias = Literal["text", "choice", "approval"]
+RequestKind: TypeAlias = Literal["text", "choice", "choices", "approval"]
 GrantKind: TypeAlias = Literal["approve_same", "approve_below", "approve_always", "approve_new"]
 """Approvals for the rest of a thread, or of the tool's new text."""
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
@@ -305,11 +305,12 @@ class ContextSummarised(_Event):
 class InputRequested(_Event):
     """The team waits for a human.
 
-    `options` is for a choice; `tool` and `arguments` are for an approval, and `always`, which says
-    whether it may be given for the rest of the thread, for arguments `below` these folders if there
-    are any. `diff` is what they change, or how the tool has, if that is `changed`. `quorum` people
-    have to approve. `may_answer` are the people who may (Author.id), as far as they are known by
-    name. It is open until `expires_at`, in seconds since the epoch, if that is given. If `awaited`,
+    `options` are for a choice, or for several; `tool` and `arguments` are for an approval, and
+    `always`, which says whether it may be given for the rest of the thread, for arguments `below`
+    these folders if there are any. `diff` is what they change, or how the tool has, if that is
+    `changed`. `quorum` people have to approve. `may_answer` are the people who may (Author.id), as
+    far as they are known by name. It is open until `expires_at`, in seconds since the epoch, if
+    that is given. If `awaited`,
     a call waits for it in its midst, and the turn goes on meanwhile.
     """
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, cast, get_args
 
-from gateway.client import Answer, AnswerKind
+from gateway.client import TOGETHER, Answer, AnswerKind
 from gateway.events import GRANT_WORDS, InputRequested, grant_label, grant_word
 from gateway.values import value
 
@@ -23,6 +23,7 @@ ButtonKind: TypeAlias = Literal[
     "deny",
     "note",
     "choice",
+    "choices",
     "text",
     "command",
     "feedback",
@@ -30,8 +31,9 @@ ButtonKind: TypeAlias = Literal[
 ]
 """Effect of a button.
 
-`note` opens a form for a reason before it denies, `text` one for an answer; `command` runs a
-command; `feedback` rates a message; `missed` has missed messages answered.
+`note` opens a form for a reason before it denies, `text` one for an answer; `choices` answers with
+what is chosen in the menu beside it, which comes apart from it; `command` runs a command;
+`feedback` rates a message; `missed` has missed messages answered.
 """
 FormKind: TypeAlias = Literal["note", "text"]
 
@@ -53,14 +55,15 @@ class Click:
 
 @value
 class Choice:
-    """One of a request's options, by its number."""
+    """One or several of a request's options, by their numbers."""
 
     request: str
-    number: int
+    numbers: tuple[int, ...]
 
     def answer_to(self, options: tuple[str, ...]) -> Answer:
-        """The answer that it is; an empty one without such an option."""
-        return Answer(kind="text", text="".join(options[self.number : self.number + 1]))
+        """The answer that it is; an empty one without such options."""
+        known = [each for each in sorted({*self.numbers}) if each < len(options)]
+        return Answer(kind="text", text=TOGETHER.join(options[each] for each in known))
 
 
 @value
@@ -174,8 +177,9 @@ class Button:
         match self.kind:
             case "note" | "text":
                 return FormOpening(request=self.about, kind=self.kind)
-            case "choice":
-                return Choice(request=self.about, number=self.number)
+            case "choice" | "choices":
+                numbers = (self.number,) if self.kind == "choice" else ()
+                return Choice(request=self.about, numbers=numbers)
             case "command":
                 return Command(text=self.about)
             case "feedback":
@@ -188,7 +192,7 @@ class Button:
 
 def buttons(request: InputRequested) -> tuple[tuple[Button, ...], ...]:
     """The buttons of a request's card, in rows."""
-    if request.request_kind == "choice":
+    if request.request_kind in ("choice", "choices"):
         options = enumerate(request.options)
         return (tuple(_button("choice", request, words, n) for n, words in options),)
     if request.request_kind == "text":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateway.client import CANCEL, Answer, AnswerKind
+from gateway.client import CANCEL, Answer, AnswerKind, chosen
 from gateway.events import GRANT_WORDS, GrantKind, grant_word
 from gateway.items import RequestItem
 from gateway.render.arguments import plain_text
@@ -29,7 +29,7 @@ def question_lines(request: RequestItem) -> list[str]:
             details = [f"  {line}" for line in (prompt, *arguments)]
             asked = f"{name} asks to run {request.tool}"
             return [asked, *(line for line in details if line.strip())]
-        case "choice":
+        case "choice" | "choices":
             options = [f"  {number}. {text}" for number, text in enumerate(request.options, 1)]
             return [f"{name} asks: {request.prompt}", *options]
         case "text":
@@ -43,6 +43,8 @@ def advice_lines(request: RequestItem) -> list[str]:
             return ["Type your answer on the next line."]
         case "choice":
             return ["Type a number, or an answer."]
+        case "choices":
+            return ["Type numbers with commas between them, or an answer."]
         case "approval" if not request.grants:
             return [_VERDICTS]
         case "approval":
@@ -56,10 +58,9 @@ def understand(request: RequestItem, line: str) -> Answer | None:
     match request.kind:
         case "text":
             return Answer(kind="text", text=line)
-        case "choice":
-            number = int(line) if line.strip().isdecimal() else 0
-            chosen = 0 < number <= len(request.options)
-            return Answer(kind="text", text=request.options[number - 1] if chosen else line)
+        case "choice" | "choices":
+            several = request.kind == "choices"
+            return Answer(kind="text", text=chosen(line, request.options, several=several))
         case "approval":
             return _verdict(line, request)
 

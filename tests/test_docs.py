@@ -210,7 +210,7 @@ def cards(page: str) -> list[str]:
         call
         for call in re.split("\n\n|~~~~text\n", page)
         if re.match("chat.postMessage|POST .*/messages\n", call)
-        and re.search("g:approve:|g:choice:|ERROR1", call)
+        and re.search("g:approve:|g:choices?:|ERROR1", call)
     ]
 
 
@@ -222,5 +222,5 @@ async def test_the_gallery_shows_what_goes_over_the_wire():
     for scene in SCENES:
         for platform in ("Slack", "Discord"):
             assert f"## {scene.title} on {platform}\n" in written
-    assert len(cards(now)) == 8
+    assert len(cards(now)) == 10
     assert cards(written) == cards(now), "run `python docs/gallery.py`: the gallery is out of date"

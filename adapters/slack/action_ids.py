@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from gateway.interactions import Button, ButtonKind
@@ -19,6 +19,9 @@ ASK_TEAM = "ask_team"
 EVENT_TYPE = "parley_part"
 """The `event_type` of the metadata on every message of ours; its payload is `{"key": ...}`."""
 OPTION = 75
+CHOICES = "choices"
+"""The block with a card's menu of several options; its element's id is MENU."""
+MENU = f"{PREFIX}:options:0"
 _STYLES: dict[ButtonKind, str] = {"approve": "primary", "deny": "danger"}
 
 
@@ -52,6 +55,21 @@ def button_element(button: Button) -> Block:
     }
     style = _STYLES.get(button.kind)
     return shown | {"style": style} if style else shown
+
+
+def choices_input(options: Sequence[Button]) -> Block:
+    """A menu from which several may be chosen.
+
+    It tells nothing by itself: the button beside it comes with what is chosen. An actions block
+    takes none (https://docs.slack.dev/reference/block-kit/block-elements/multi-select-menu-element).
+    """
+    menu: Block = {
+        "type": "multi_static_select",
+        "action_id": MENU,
+        "placeholder": plain("Choose"),
+        "options": [{"text": option(each.label), "value": str(each.number)} for each in options],
+    }
+    return {"type": "input", "block_id": CHOICES, "label": plain("Your choices"), "element": menu}
 
 
 def action_id(kind: ButtonKind, number: int = 0) -> str:

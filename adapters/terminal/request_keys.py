@@ -154,7 +154,7 @@ class RequestKeys:
                 return key in {"y", "n", *(letter for letter, _ in told)}
             case "choice":
                 return key in DIGITS[: len(self.item.options)]
-            case "text":
+            case "text" | "choices":
                 return False
 
     def _decide(self, key: str) -> None:

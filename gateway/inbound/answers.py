@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.access.authority import Operators
 from gateway.access.grants import NARROWEST, grant_scope
-from gateway.client import Answer, AnswerKind
+from gateway.client import Answer, AnswerKind, chosen
 from gateway.conversation import Author
 from gateway.render.arguments import folder_text
 from gateway.store.decisions import CommandReply, Decision, RequestAnswer, RequestSupport
@@ -35,7 +35,8 @@ def decide_answer(
 
 def answer_in_words(request: Request, text: str) -> RequestAnswer:
     """The answer that a text is to a question."""
-    answer = Answer(kind="text", text=_choice(text, request.options))
+    said = chosen(text, request.options, several=request.kind == "choices")
+    answer = Answer(kind="text", text=said)
     return RequestAnswer(request=request.id, answer=answer, outcome=_outcome(answer, request))
 
 
@@ -123,14 +124,3 @@ def _outcome(answer: Answer, request: Request, *, by: str = "") -> str:
         case "text":
             return answer.text
     return f"approved for this thread{by}: {covered}"
-
-
-def _choice(text: str, options: tuple[str, ...]) -> str:
-    """Option named by words or number, or the text itself."""
-    wanted = text.strip()
-    for option in options:
-        if option.casefold() == wanted.casefold():
-            return option
-    if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= len(options):
-        return options[int(wanted) - 1]
-    return text

@@ -101,7 +101,7 @@ class HumanRequests:
         return {
             request.agent[-1]
             for request in self._requests.values()
-            if request.kind in ("text", "choice") and request.agent and not request.call
+            if request.kind != "approval" and request.agent and not request.call
         }
 
     def note_agent(self, event: UserInputRequestedEvent) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 from teams._base.whole_text import whole_texts
 
-InputKind = Literal["text", "choice", "approval"]
+InputKind = Literal["text", "choice", "choices", "approval"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

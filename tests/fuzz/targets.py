@@ -177,7 +177,7 @@ MESSAGES = st.builds(
     event=st.sampled_from(["message", "edit", "delete", "click", "stop"]),
     click=st.none()
     | st.builds(Click, request=st.text(max_size=12), answer=ANSWERS)
-    | st.builds(Choice, request=st.text(max_size=12), number=st.integers(0, 99))
+    | st.builds(Choice, request=st.text(max_size=12), numbers=st.tuples(st.integers(0, 99)))
     | st.builds(Form, request=st.text(max_size=12), kind=FORMS, text=st.text(max_size=12)),
 )
 ACCESS = Access(

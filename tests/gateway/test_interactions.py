@@ -68,7 +68,8 @@ def test_a_request_has_buttons_in_rows(asked: InputRequested, rows: list[list[st
         ("deny:r1", Click(request="r1", answer=Answer(kind="deny"))),
         ("note:r1", FormOpening(request="r1", kind="note")),
         ("text:r1", FormOpening(request="r1", kind="text")),
-        ("choice:r1:12", Choice(request="r1", number=12)),
+        ("choices:r1", Choice(request="r1", numbers=())),
+        ("choice:r1:12", Choice(request="r1", numbers=(12,))),
         ("command:/queue drop 3", Command(text="/queue drop 3")),
         ("feedback:p:0", Rating(part="p", good=False)),
         ("missed:17.1", AnswerNow(first="17.1")),
@@ -108,8 +109,10 @@ def test_any_id_is_read(id: str) -> None:
 @pytest.mark.parametrize(
     ("done", "answer"),
     [
-        (Choice(request="r", number=1), Answer(kind="text", text="b")),
-        (Choice(request="r", number=2), Answer(kind="text")),
+        (Choice(request="r", numbers=(1,)), Answer(kind="text", text="b")),
+        (Choice(request="r", numbers=(2,)), Answer(kind="text")),
+        (Choice(request="r", numbers=(1, 0, 1, 7)), Answer(kind="text", text="a, b")),
+        (Choice(request="r", numbers=()), Answer(kind="text")),
         (Form(request="r", kind="note", text=" late "), Answer(kind="deny", text="late")),
         (Form(request="r", kind="text", text=" a "), Answer(kind="text", text="a")),
     ],

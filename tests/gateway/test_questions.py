@@ -22,6 +22,7 @@ def asked(prompt: str = "Which one?", **more: Any) -> RequestItem:
 
 
 COLOURS = asked(kind="choice", options=("red", "blue"))
+DAYS = asked(kind="choices", options=("Mon", "Tue", "Wed, or later"))
 APPROVAL = asked(kind="approval", tool="rm", arguments='{"path": "a\u202eb"}')
 
 
@@ -37,6 +38,15 @@ APPROVAL = asked(kind="approval", tool="rm", arguments='{"path": "a\u202eb"}')
         (COLOURS, "0", Answer(kind="text", text="0")),
         (COLOURS, "\u00b2", Answer(kind="text", text="\u00b2")),
         (COLOURS, "green", Answer(kind="text", text="green")),
+        (COLOURS, "1, 2", Answer(kind="text", text="1, 2")),
+        (DAYS, "2,1", Answer(kind="text", text="Mon, Tue")),
+        (DAYS, " 2 , mon,2", Answer(kind="text", text="Mon, Tue")),
+        (DAYS, "3", Answer(kind="text", text="Wed, or later")),
+        (DAYS, "wed, or later", Answer(kind="text", text="Wed, or later")),
+        (DAYS, "1, 4", Answer(kind="text", text="1, 4")),
+        (DAYS, "1,", Answer(kind="text", text="1,")),
+        (DAYS, ",", Answer(kind="text", text=",")),
+        (DAYS, "Friday", Answer(kind="text", text="Friday")),
         (APPROVAL, "y", Answer(kind="approve")),
         (APPROVAL, "Yes", Answer(kind="approve")),
         (APPROVAL, "approve", Answer(kind="approve")),

@@ -118,7 +118,9 @@ class Console(simulation.Console):
         message = self._screen.message(number)
         for each in components.walk(message.components):
             if each["type"] in components.SELECTS:
-                await self._who.selects(message, each["custom_id"], choice)
+                several = choice.split(",") if each["max_values"] > 1 else [choice]
+                chosen = [label.strip() for label in several]
+                await self._who.selects(message, each["custom_id"], *chosen)
                 return
         raise LookupError(f"message {number} has no list to choose from")
 

@@ -23,7 +23,14 @@ from adapters.discord.inbound.parse_messages import (
 from adapters.tolerated import tolerated
 from gateway.adapter import AdapterHost
 from gateway.client import Receipt
-from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key
+from gateway.conversation import (
+    Author,
+    AwaitedFile,
+    ConversationKey,
+    EventKind,
+    InboundMessage,
+    order_key,
+)
 from gateway.interactions import (
     AnswerNow,
     Command,
@@ -32,6 +39,7 @@ from gateway.interactions import (
     Rating,
     RequestAnswer,
 )
+from gateway.render.sanitize import label
 from gateway.visible import VisibleContent, headline
 
 LOG = logging.getLogger("adapters.discord")
@@ -40,6 +48,8 @@ UNKNOWN = "This question no longer exists."
 GONE = "That message no longer exists."
 NOT_ACCEPTED = "This was not accepted."
 STOPPING = "The team is stopping."
+NAME = 80
+"""Characters of a file's name."""
 DEFAULT_QUESTION = "What do you think of this message?"
 
 
@@ -51,6 +61,7 @@ class Question:
     about: ParsedMessage | None = None
     shown: str = ""
     """The first words of that message, as the channel sees it."""
+    files: tuple[AwaitedFile, ...] = ()
 
     @property
     def title(self) -> str:
@@ -132,7 +143,9 @@ class InteractionHandler:
         receipt = await self._accept(event, key, author, question, kind)
         if receipt.reply or receipt.outcome == "refused":
             return Reply(text=receipt.reply or NOT_ACCEPTED)
-        about = f"{question.text}\n{question.shown}".strip()
+        names = ", ".join(label(each.name, NAME) for each in question.files)
+        lines = (question.text, question.shown, names and f"(with {names})")
+        about = "\n".join(filter(None, lines))
         quoted = "\n> ".join(neutral(about).splitlines())
         return Reply(text=f"<@{event.sender.id}> asked:\n> {quoted}", alone=False)
 
@@ -178,9 +191,10 @@ class InteractionHandler:
             title=question.shown,
             at=sent_at(event.id),
         )
-        if question.about is not None:
-            own = PointedMessage(content=VisibleContent(text=question.text))
-            pointed = _all_of(question.about)
+        if question.about is not None or question.files:
+            content = VisibleContent(text=question.text, files=question.files)
+            own = PointedMessage(content=content)
+            pointed = _all_of(question.about) if question.about is not None else ()
             found = await self._handler.contents.add_pointed(message, own, pointed, event.guild)
             message = await self._handler.judge(found)
         if not event.guild:
@@ -193,7 +207,7 @@ class InteractionHandler:
             case None | Rating():  # no message of ours has a button for one
                 await replies.reply_now(event, UNKNOWN)
             case Command(text=text) if self._asks(text) and not acted.message:
-                question = Question(text=text.partition(" ")[2])
+                question = Question(text=text.partition(" ")[2], files=acted.files)
                 await self._begin_conversation(event, question)
             case Command(text=text):
                 await replies.reply(event, self._submit_command(acted, text))

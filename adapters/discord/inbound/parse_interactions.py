@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,16 @@ from adapters.discord.inbound.parse_messages import (
     parse_sender,
     value_list,
 )
-from gateway.interactions import Button, Command, Form, FormOpening, Interaction
+from adapters.discord.read_message import read_message
+from gateway.conversation import AwaitedFile
+from gateway.interactions import Button, Choice, Command, Form, FormOpening, Interaction
 
 PING, COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 1, 2, 3, 4, 5
 """Discord's types of interactions."""
 SLASH, ON_MESSAGE = 1, 3
 """Discord's types of commands."""
+FILE = 11
+"""The type of a command's option that is a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +32,14 @@ class Acted:
     """Somebody's use of a command, a button, a menu or a form.
 
     `does` is None for ids that mean nothing. `message` is that of the button, `chain` the one that
-    it is a reply to.
+    it is a reply to; `files` come with a command.
     """
 
     event: InteractionEvent
     does: Interaction | None
     message: str = ""
     chain: str = ""
+    files: tuple[AwaitedFile, ...] = ()
 
     @property
     def root(self) -> str:
@@ -68,8 +73,12 @@ def parse_interaction(payload: Payload) -> Acted | MessageCommand | None:
     if as_integer(data.get("type") or SLASH) == ON_MESSAGE:
         return _parse_message_command(event, data)
     options = object_list(data, "options")
-    given = {str(each["name"]): _value(each.get("value")) for each in options}
-    return Acted(event=event, does=Command(text=command_text(str(data["name"]), given)))
+    given = {
+        str(each["name"]): _value(each.get("value")) for each in options if each.get("type") != FILE
+    }
+    does = Command(text=command_text(str(data["name"]), given))
+    chosen = [str(each.get("value")) for each in options if each.get("type") == FILE]
+    return Acted(event=event, does=does, files=_parse_files(event, data, chosen))
 
 
 def _parse_event(payload: Payload) -> InteractionEvent:
@@ -85,6 +94,15 @@ def _parse_event(payload: Payload) -> InteractionEvent:
     )
 
 
+def _parse_files(
+    event: InteractionEvent, data: Payload, chosen: Sequence[str]
+) -> tuple[AwaitedFile, ...]:
+    """The files of a command, read like those of a message."""
+    resolved = as_mapping(as_mapping(data.get("resolved") or {}).get("attachments") or {})
+    files = [as_mapping(resolved[each]) for each in chosen]
+    return read_message({"id": event.id, "channel_id": event.channel, "attachments": files}).files
+
+
 def _parse_message_command(event: InteractionEvent, data: Payload) -> MessageCommand:
     message = as_mapping(data["resolved"]["messages"][str(data["target_id"])])
     as_mapping(message["author"])
@@ -93,12 +111,13 @@ def _parse_message_command(event: InteractionEvent, data: Payload) -> MessageCom
 
 
 def _parse_click(data: Payload) -> Interaction | None:
-    """The meaning of a click, or of a menu's first option."""
+    """The meaning of a click, or of a choice."""
     button = parse_button(str(data.get("custom_id", "")))
-    if button is not None and "values" in data:
-        number = "".join(map(str, value_list(data, "values")[:1]))
-        button = Button.of("choice", button.about, number)
-    return button and button.pressed
+    if button is None or "values" not in data:
+        return button and button.pressed
+    values = [Button.of("choice", button.about, str(each)) for each in value_list(data, "values")]
+    numbers = tuple(each.number for each in values if each is not None)
+    return Choice(request=button.about, numbers=numbers) if numbers else None
 
 
 def _parse_form(data: Payload) -> Form | None:

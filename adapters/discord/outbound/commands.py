@@ -23,7 +23,7 @@ _EVERYWHERE: Mapping[str, Any] = {
     "default_member_permissions": SEND_MESSAGES,
 }
 DESCRIPTION = 100
-TEXT = 3
+TEXT, FILE = 3, 11
 
 _ID = {"id": "Id of the request; not needed while one alone is open"}
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -50,7 +50,9 @@ _SCOPES = {
 
 def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
     """All commands, as Discord is told of them."""
-    slashes = [_command(ask, "Ask the team", {"text": "The question or task"})]
+    slashes = [
+        _command(ask, "Ask the team", {"text": "The question or task", "file": "A file for it"})
+    ]
     words = {info.name: {"words": info.argument} for info in infos if info.takes}
     options = {**words, **_OPTIONS}
     slashes += [
@@ -124,7 +126,7 @@ def _command(name: str, description: str, options: Mapping[str, str]) -> dict[st
 def _option(name: str, description: str) -> dict[str, Any]:
     choices = [{"name": meaning, "value": word} for word, meaning in _SCOPES.items()]
     return {
-        "type": TEXT,
+        "type": FILE if name == "file" else TEXT,
         "name": name,
         "description": description,
         "required": name in _REQUIRED,

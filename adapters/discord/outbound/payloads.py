@@ -262,16 +262,19 @@ def _closed(text: str) -> str:
 def _form(request: InputRequested) -> Iterable[dict[str, Any]]:
     """The buttons of a request; of many options, menus."""
     rows = buttons(request)
+    if request.request_kind == "choices":
+        return [_menu(rows[0][:OPTIONS], Button(kind="choices", about=request.request))]
     if len(request.options) > BUTTONS:
         choices = rows[0][: BUTTONS * OPTIONS]
         return [_menu(choices[at : at + OPTIONS]) for at in range(0, len(choices), OPTIONS)]
     return [_row([*map(_button, row)]) for row in rows]
 
 
-def _menu(choices: Sequence[Button]) -> dict[str, Any]:
+def _menu(choices: Sequence[Button], several: Button | None = None) -> dict[str, Any]:
     menu = {
         "type": 3,
-        "custom_id": custom_id(choices[0]),
+        "custom_id": custom_id(several or choices[0]),
+        "max_values": len(choices) if several else 1,
         "placeholder": "Choose",
         "options": [
             {"label": label(each.label, 100) or "\u2026", "value": str(each.number)}

@@ -140,8 +140,17 @@ def _check_component(component: Json) -> None:
         _check_button(component)
     elif kind in SELECTS and not component.get("custom_id"):
         raise required("components.custom_id")
-    elif kind == SELECT and not 1 <= len(component.get("options") or []) <= MOST_OPTIONS:
+    elif kind == SELECT:
+        _check_options(component)
+
+
+def _check_options(select: Json) -> None:
+    count = len(select.get("options") or [])
+    if not 1 <= count <= MOST_OPTIONS:
         raise wrong_length("components.options", 1, MOST_OPTIONS)
+    # docs.discord.com, "Component Reference", "String Select": at most as many as there are.
+    if not 1 <= select.get("max_values", 1) <= count:
+        raise wrong_length("components.max_values", 1, count)
 
 
 def _check_row(row: Json) -> None:

@@ -18,6 +18,7 @@ Type a message to post it as the current person. @parley mentions the app.
   /in CHANNEL          go to a channel; /in dm is the direct messages with the app
   /thread N, /thread   open the thread of message N; return to the channel
   /click N BUTTON      press a button of message N; the thumbs are Good answer, Bad answer
+  /select N A, B       choose several options in the menu of message N, and send them
   /menu N SHORTCUT     use a shortcut of message N, such as Ask the team
   /fill FIELD = TEXT   fill in a field of the modal; then /submit or /close
   /stop                press Stop in the thread where you are
@@ -80,6 +81,11 @@ class Console(simulation.Console):
     async def _do_click(self, rest: str) -> None:
         number, _, button = rest.partition(" ")
         await self._who.clicks(self._screen.message(number), button)
+
+    async def _do_select(self, rest: str) -> None:
+        number, _, labels = rest.partition(" ")
+        chosen = [each.strip() for each in labels.split(",")]
+        await self._who.chooses(self._screen.message(number), *chosen, button="Send")
 
     async def _do_menu(self, rest: str) -> None:
         number, _, name = rest.partition(" ")

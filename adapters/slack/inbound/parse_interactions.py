@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from zlib import crc32
 
-from adapters.slack.action_ids import ASK_TEAM, parse_action
+from adapters.slack.action_ids import ASK_TEAM, CHOICES, MENU, parse_action
 from adapters.slack.connection.payload import (
     Payload,
     table_at,
@@ -18,7 +19,7 @@ from adapters.slack.inbound.message_content import read_message
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
 from adapters.slack.inbound.parse_events import action, permalink
 from adapters.slack.inbound.parsed import Acted, IgnoredPayload, Inbound
-from gateway.interactions import Command, Form
+from gateway.interactions import Choice, Command, Form
 from gateway.visible import VisibleContent
 
 SHORTCUT_TEXT = "Please answer the message that I passed on to you."
@@ -81,7 +82,17 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
         place=(team, channel, thread, message),
         dedupe=(me.dedupe("click", team, message, text_at(entry, "action_id"), at, user),),
     )
-    return Acted(draft=draft, does=button.pressed, trigger=text_at(payload, "trigger_id"))
+    does = button.pressed
+    if button.kind == "choices":
+        does = Choice(request=button.about, numbers=_chosen(payload))
+    return Acted(draft=draft, does=does, trigger=text_at(payload, "trigger_id"))
+
+
+def _chosen(payload: Payload) -> tuple[int, ...]:
+    """The numbers that are chosen in the menu of a block_actions payload."""
+    options = tables_at(payload, "state", "values", CHOICES, MENU, "selected_options")
+    numbers = [text_at(each, "value") for each in options]
+    return tuple(int(each) for each in numbers if re.fullmatch("[0-9]{1,9}", each))
 
 
 def _submitted(payload: Payload, me: Workspace) -> Inbound:

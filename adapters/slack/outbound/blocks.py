@@ -15,6 +15,7 @@ from adapters.slack.action_ids import (
     action_id,
     actions,
     button_element,
+    choices_input,
     numbered,
     option,
     plain,
@@ -196,7 +197,7 @@ def attachment(request: InputRequested) -> File | None:
                 return None
             data = plain_text(arguments).encode()
             return File(name=f"arguments-{request.request}.txt", data=data)
-        case "text" | "choice" if length(neutral(request.prompt)) > QUESTION:
+        case "text" | "choice" | "choices" if length(neutral(request.prompt)) > QUESTION:
             data = sanitize(request.prompt).encode("utf-8", "replace")
             return File(name=f"question-{request.request}.md", data=data)
         case _:
@@ -249,6 +250,9 @@ def _arguments(request: InputRequested, attached: str) -> list[Block]:
 def _buttons(request: InputRequested) -> list[Block]:
     """The buttons of a request; of many options, a menu."""
     rows = buttons(request)
+    if request.request_kind == "choices":
+        send = Button(kind="choices", about=request.request, label="Send")
+        return [choices_input(rows[0]), actions(button_element(send))]
     if len(request.options) > BUTTONS:
         return [actions(_menu(rows[0]))]
     found = [actions(*map(button_element, row)) for row in rows]

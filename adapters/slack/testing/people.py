@@ -192,6 +192,15 @@ class Person(Modals):
             payload["message"] = channel.read(found)
         return self._interact(payload)
 
+    async def chooses(self, message: str | Message, *labels: str, button: str) -> Delivery:
+        """Choose several options of a menu, and press a button."""
+        _, found = self._directory.find(message)
+        menu, block = find_element(found.blocks, labels[0])
+        options = [each for each in menu["options"] if each["text"]["text"] in labels]
+        chosen = {"type": menu["type"], "selected_options": options}
+        values = {block["block_id"]: {menu["action_id"]: chosen}}
+        return await self.clicks(message, button, values=values)
+
     async def commands(self, channel: str, command: str, text: str = "") -> Delivery:
         """Use a slash command."""
         place = self._directory.channel(channel)

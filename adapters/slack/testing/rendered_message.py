@@ -66,6 +66,11 @@ def _section(block: Json) -> Iterable[str]:
     return [part["text"] for part in parts if part]
 
 
+def _input(block: Json) -> Iterable[str]:
+    options = [each["text"]["text"] for each in block["element"].get("options") or ()]
+    return [": ".join(filter(None, (block["label"]["text"], " | ".join(options))))]
+
+
 def _plan(block: Json) -> Iterable[str]:
     return [block["title"], *_lines(block["tasks"])]
 
@@ -78,7 +83,7 @@ _READ: dict[str, Callable[[Json], Iterable[str]]] = {
     "context": lambda block: [" ".join(each.get("text", "") for each in block["elements"])],
     "divider": lambda _: ["---"],
     "header": lambda block: [block["text"]["text"]],
-    "input": lambda block: [block["label"]["text"]],
+    "input": _input,
     "markdown": lambda block: [_read_entities(block["text"])],
     "plan": _plan,
     "rich_text": lambda block: [_rich_text(block)],

@@ -68,7 +68,7 @@ class AnswerFocus:
 
     def _focus_request(self, item: RequestItem, *, by_itself: bool) -> None:
         self._offered = item.request
-        if item.kind == "text":
+        if item.kind in ("text", "choices"):
             self._composer.ask(Purpose("answer", item.request), f"Answer {item.agent.name}")
             self._composer.focus()
         else:

@@ -326,7 +326,12 @@ class ChatScreen(LateClicks[None]):
         self._palette.suggest("")
         if event.purpose is not None:
             kind: AnswerKind = "deny" if event.purpose.kind == "note" else "text"
-            self._answer(event.purpose.request, kind, event.text)
+            item, text = self._card.item, event.text
+            if kind == "text" and item is not None and item.request == event.purpose.request:
+                from gateway.client import chosen  # not at the start
+
+                text = chosen(text, item.options, several=item.kind == "choices")
+            self._answer(event.purpose.request, kind, text)
         else:
             self._submit(event.text, event.typed)
 

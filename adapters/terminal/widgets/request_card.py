@@ -190,7 +190,7 @@ class RequestCard(Vertical, can_focus=True):
             hint = "  sending…"
         elif self._listens:
             hint = "  esc returns to the draft"
-        elif item.kind == "text" and self._count == 1:
+        elif item.kind in ("text", "choices") and self._count == 1:
             hint = ""  # the next message answers, as is said below
         else:
             hint = f"  {self._to_answer}"
@@ -211,7 +211,9 @@ def body_of(item: RequestItem) -> Content:
 
 
 def _numbers(item: RequestItem) -> list[str]:
-    return [DIGITS[index] if index < len(DIGITS) else "·" for index in range(len(item.options))]
+    typed = item.kind == "choices"  # a message answers, which may name any of them
+    count = range(1, len(item.options) + 1)
+    return [str(each) if typed or each <= len(DIGITS) else "·" for each in count]
 
 
 def _buttons(item: RequestItem) -> list[Static]:
@@ -220,6 +222,8 @@ def _buttons(item: RequestItem) -> list[Static]:
             return [KeyButton(*each) for each in offered_keys(item)]
         case "choice":
             return [Static(Content.styled("type a digit, or write an answer", MUTED))]
+        case "choices":
+            return [Static(Content.styled("type numbers with commas, or write an answer", MUTED))]
         case "text":
             return [Static(Content.styled("your next message answers", MUTED))]
 

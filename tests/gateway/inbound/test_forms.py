@@ -96,6 +96,6 @@ def test_an_option_may_be_empty_but_has_to_be_there(
     options: tuple[str, ...], number: int, taken: bool
 ) -> None:
     asked = replace(TEXT, kind="choice", options=options)
-    answer = Choice(request="r1", number=number).answer_to(options)
+    answer = Choice(request="r1", numbers=(number,)).answer_to(options)
     found = decide_answer(ASKER, asked, answer, OPERATORS, 10_000.0)
     assert (found != CommandReply(reply=EMPTY)) == taken

@@ -62,6 +62,46 @@ async def test_a_slash_command_begins_a_conversation(
     assert discord.pings == []
 
 
+async def test_a_file_comes_with_a_question(discord: DiscordSimulator, tmp_path: Path) -> None:
+    general, alice, model = discord.channel("general"), discord.person("alice"), ScriptedModel("OK")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await wait_commands(discord)
+        file = ("plan.txt", b"buy milk", "text/plain")
+        used = await alice.slash(general, "ask", text="read it", file=file)
+        await discord.until(lambda: used.response and used.response.thread)
+        await discord.until(lambda: bot_texts(discord, thread_of(response_of(used))))
+        await wait_delivered(gateway)
+    assert "> read it\n> (with plan.txt)" in response_of(used).content
+    assert "buy milk" in "".join(model.texts())
+    (command,) = [each for each in discord.commands[0] if each["name"] == "ask"]
+    assert [(each["name"], each["type"]) for each in command["options"]] == [
+        ("text", 3),
+        ("file", 11),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        (("tool.exe", b"MZ\x90\x00\xff\xfe", "application/x-msdownload"), "did not reach"),
+        (("empty.txt", b"", "text/plain"), ""),
+        (("a`*_b.txt", b"x", "text/plain"), ""),
+    ],
+)
+async def test_any_file_of_a_question_leaves_it_a_question(
+    discord: DiscordSimulator, tmp_path: Path, file: tuple[str, bytes, str], why: str
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Fine.")) as gateway:
+        await wait_commands(discord)
+        used = await alice.slash(general, "ask", text="read it", file=file)
+        await discord.until(lambda: used.response and used.response.thread)
+        thread = thread_of(response_of(used))
+        await discord.until(lambda: "Fine." in "".join(bot_texts(discord, thread)))
+        await wait_delivered(gateway)
+    assert why in "".join(bot_texts(discord, thread))
+
+
 async def test_a_question_is_taken_before_its_command_is_answered(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

@@ -48,6 +48,22 @@ def test_a_command_is_the_text_that_stands_for_it() -> None:
     assert found.does == Command(text="/ask hi")
 
 
+def test_a_file_of_a_command_comes_beside_its_words() -> None:
+    options = [
+        {"name": "file", "type": 11, "value": "7"},
+        {"name": "text", "type": 3, "value": "read it"},
+    ]
+    file = {"id": "7", "filename": "a.txt", "url": "https://cdn.discordapp.com/x", "size": 3}
+    resolved = {"attachments": {"7": file}}
+    data = {"name": "ask", "type": 1, "options": options, "resolved": resolved}
+    found = parse_interaction({**CLICK, "type": 2, "data": data})
+    assert isinstance(found, Acted)
+    assert found.does == Command(text="/ask read it")
+    assert [(each.name, each.size) for each in found.files] == [("a.txt", 3)]
+    with pytest.raises(KeyError):
+        parse_interaction({**CLICK, "type": 2, "data": {**data, "resolved": {}}})
+
+
 def test_the_command_in_a_messages_menu_names_that_message() -> None:
     data = {
         "name": "Ask the team",

@@ -46,9 +46,9 @@ def test_a_button_answers_its_request(kind: str, answer: Any) -> None:
 
 def test_other_buttons_want_something_else() -> None:
     assert pressed("theirs") == IgnoredPayload("another app")
-    assert pressed("g:choice:2").does == Choice(request="r1", number=2)
+    assert pressed("g:choice:2").does == Choice(request="r1", numbers=(2,))
     menu = pressed("g:choice:0", selected_option={"value": "r1:5"})
-    assert menu.does == Choice(request="r1", number=5)
+    assert menu.does == Choice(request="r1", numbers=(5,))
     assert pressed("g:feedback:0", "part:1").does == Rating(part="part", good=True)
     assert pressed("g:command:0", "/retry").does == Command(text="/retry")
     assert pressed("g:missed:0", ROOT).does == AnswerNow(first=ROOT)

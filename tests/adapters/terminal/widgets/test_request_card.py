@@ -208,6 +208,17 @@ async def test_a_choice_is_made_with_a_digit(tmp_path: Path):
         await chat.until(lambda: chat.client.answers == [("r1", Answer(kind="text", text="green"))])
 
 
+async def test_several_options_are_chosen_by_numbers_with_commas(tmp_path: Path):
+    days = replace(asked("coder", "r1", "When?", *"abcdefghijk"), request_kind="choices")
+    async with asking(tmp_path, days) as chat:
+        await chat.until_shown("When?", "1 a", "numbers with commas")
+        await chat.press("ctrl+t")
+        await chat.until_shown("Answer coder")
+        await chat.press(*"11, 2", "enter")
+        answer = Answer(kind="text", text="b, k")
+        await chat.until(lambda: chat.client.answers == [("r1", answer)])
+
+
 async def test_a_free_text_is_answered_in_the_composer_and_the_draft_kept_aside(tmp_path: Path):
     async with asking(tmp_path, asked("coder", "r1", "What city?"), draft="draft") as chat:
         await chat.until_shown("What city?")

@@ -1,0 +1,39 @@
+"""Questions with several answers, as menus."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.testing import SlackSimulator
+from gateway.inbound.answers import EMPTY, NOT_YOURS
+from tests.adapters.slack.journeys.test_answers import card
+from tests.adapters.slack.journeys.test_false_alarms import ASKS
+from tests.adapters.slack.serving import served
+from tests.gateway.scripted import calls, solo
+
+QUESTION = '{"question": "Which days?", "options": ["Mon", "Tue", "Wed"], "several": true}'
+
+
+@pytest.mark.parametrize("words", ["", "3, mon"])
+async def test_several_options_are_chosen_once_and_by_who_may(tmp_path: Path, words: str) -> None:
+    answers = [calls("ask_human", ask_human=QUESTION), "Noted."]
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, partial(solo, tools=[ASKS]), answers=answers) as run,
+    ):
+        ann, bob = slack.person("ann"), slack.person("bob")
+        asked = await ann.asks("general", "when?")
+        shown = await card(run, "general", "Send")
+        await bob.chooses(shown, "Mon", button="Send")
+        await run.until(lambda: NOT_YOURS in str(slack.private(bob)))
+        await ann.clicks(shown, "Send")
+        await run.until(lambda: EMPTY in str(slack.private(ann)))
+        if words:
+            await ann.says("general", words, thread=asked)
+        else:
+            await ann.chooses(shown, "Wed", "Mon", button="Send")
+        await run.until(lambda: "Noted." in str(slack.messages("general", asked)))
+        await run.until(lambda: not any(each.buttons for each in slack.messages("general", asked)))
+        assert "ann answered: Mon, Wed" in str(slack.messages("general", asked))
+        await run.delivered()
