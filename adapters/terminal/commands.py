@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateway.base.terminal_keys import DEFAULT_KEYS, USUAL_KEYS, Keys
 
 if TYPE_CHECKING:
+    from adapters.terminal.prompts import Prompt
     from gateway.client import ArgumentKind, CommandInfo
 
 
@@ -102,6 +104,8 @@ BY_KEY = {
 """Effects of keys that differ from those of their commands."""
 
 
+ADOPT = "/adopt"
+"""Lets a thread of another config go on with this one."""
 RETRY, CONTINUE = "/retry", "/continue"
 """Commands that begin a turn. F5 sends the first after a failed turn, the second after an answer
 that was cut.
@@ -112,13 +116,18 @@ HIDDEN = frozenset(("approve", "deny", "forget"))
 
 
 class Commands:
-    """The terminal's own commands and the gateway's."""
+    """The terminal's own commands, the gateway's, and prompts of the person."""
 
     def __init__(self, offered: Iterable[CommandInfo] = (), keys: Keys = USUAL_KEYS) -> None:
         """`offered`: the gateway's commands."""
         self._keys = keys
-        own = {command.name for command in LOCAL} | HIDDEN
-        self._all = LOCAL + tuple(_offered(info) for info in offered if info.name not in own)
+        self._own = {command.name for command in LOCAL} | HIDDEN
+        self._known = LOCAL + tuple(
+            _offered(each) for each in offered if each.name not in self._own
+        )
+        self._all = self._known
+        self._prompts: Mapping[str, Prompt] = {}
+        self._told: set[str] = set()
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._all)
@@ -134,6 +143,27 @@ class Commands:
         named = dict.fromkeys((*DEFAULT_KEYS, *self._keys.chose))
         keyed = ((name, ", ".join(self._keys.labels(name))) for name in named)
         return [(name, keys, _lower(says.get(name, ""))) for name, keys in keyed if keys]
+
+    async def find_prompts(self) -> list[str]:
+        """Offer the prompts of now; sentences on others, each once."""
+        from adapters.terminal.prompts import find_prompts  # not at the start
+
+        taken = {*self._own, ADOPT[1:], *(each.name for each in self._known)}
+        self._prompts, troubles = await asyncio.to_thread(find_prompts, taken)
+        self._all = self._known + tuple(map(_of_prompt, self._prompts.items()))
+        told, self._told = self._told, {*troubles}
+        return [trouble for trouble in troubles if trouble not in told]
+
+    async def expanded(self, text: str) -> str:
+        """The text of the prompt that this names, or the same.
+
+        Raises GatewayError.
+        """
+        words = text[1:].split(maxsplit=1) if text.startswith("/") else []
+        prompt = self._prompts.get(words[0].lower()) if words else None
+        if prompt is None:
+            return text
+        return await asyncio.to_thread(prompt.expanded, "".join(words[1:]))
 
     def matching(self, draft: str) -> list[Command]:
         """Commands for a draft: those that begin with it come first."""
@@ -166,6 +196,12 @@ def matching_values(values: Iterable[Value], typed: str) -> list[Value]:
     typed = typed.casefold()
     found = [value for value in values if typed in value.name.casefold()]
     return sorted(found, key=lambda value: not value.name.casefold().startswith(typed))
+
+
+def _of_prompt(named: tuple[str, Prompt]) -> Command:
+    name, prompt = named
+    argument = "arguments" if prompt.takes_arguments else "[more]"
+    return Command(name, prompt.description or "Send this prompt", argument)
 
 
 def _offered(info: CommandInfo) -> Command:

@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from adapters.terminal.commands import Command, Commands
+from adapters.terminal.commands import ADOPT, Command, Commands
 from adapters.terminal.errors import describe_error
 from adapters.terminal.line_files import LineFiles
 from adapters.terminal.place import list_place, message_title, waits
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 LISTED = 20
 TAIL = 10
 """Number of an old thread's items printed when it is opened."""
-ADOPT = "/adopt"
-"""Lets a thread of another config go on with this one."""
 SCREEN_ONLY = frozenset(("copy", "mouse", "only", "editor", "open", "theme", "rewind"))
 
 
@@ -118,10 +116,12 @@ class PlainChat:
         conversation = Conversation(
             client, changed=self._on_changed, opened=self._on_opened, lost=self._on_lost
         )
+        commands = Commands(client.commands())
+        for trouble in await commands.find_prompts():
+            self._print_error(trouble)
         self._conversation = conversation
         if not await self._attempt(self._start(conversation)):
             return ExitCode.FAILED
-        commands = Commands(client.commands())
         while (text := await self._next_message(conversation)) is not None:
             self._interrupted = False
             if not await self._handle_line(conversation, commands, text):
@@ -239,7 +239,7 @@ class PlainChat:
         elif not self._files.asks and request is not None and (answer := understand(request, text)):
             return await self._answer(conversation, request, answer)
         else:
-            await self._files.send(conversation, text, self._send)
+            await self._files.send(conversation, await commands.expanded(text), self._send)
         return True
 
     async def _send(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -27,6 +29,21 @@ def user_config() -> Path:
 def store_folder() -> Path:
     """Where threads are kept unless the config says otherwise."""
     return _base("XDG_DATA_HOME", ".local/share") / "parley"
+
+
+def read_bounded(path: Path, longest: int) -> bytes:
+    """The bytes of an ordinary file.
+
+    Raises OSError, also for a longer one.
+    """
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(file, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError("it is not an ordinary file")
+        data = opened.read(longest + 1)
+    if len(data) > longest:
+        raise OSError(errno.EFBIG, f"it has more than {longest:,} bytes")
+    return data
 
 
 def make_private(folder: Path) -> None:

@@ -6,13 +6,13 @@ such.
 
 from __future__ import annotations
 
-import os
 import secrets
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from errno import EFBIG
 from hashlib import blake2b
 from pathlib import Path
 
+from gateway.base.paths import read_bounded
 from gateway.content.task import OURS, quote_block
 from gateway.conversation import Quote
 from teams.base import Instructions
@@ -22,8 +22,8 @@ LONGEST = 64_000
 """Bytes of all files of a team."""
 
 MISSING = "its instruction file {path} can't be read: {why}"
-OUTSIDE = "it lies outside of the folder of a config that was found there, and is not trusted yet"
 TOO_LONG = f"a team's instruction files may have {LONGEST:,} bytes together"
+OUTSIDE = "it lies outside of the folder of a config that was found there, and is not trusted yet"
 
 
 class InstructionFiles:
@@ -54,7 +54,7 @@ class InstructionFiles:
             except UnicodeDecodeError as error:
                 raise ValueError(MISSING.format(path=path, why="it is not UTF-8 text")) from error
             except OSError as error:
-                why = error.strerror or str(error)
+                why = TOO_LONG if error.errno == EFBIG else error.strerror or str(error)
                 raise ValueError(MISSING.format(path=path, why=why)) from error
             left -= len(data)
             if not text:
@@ -73,11 +73,4 @@ class InstructionFiles:
             path = path.resolve()
             if not path.is_relative_to(self._untrusted.resolve()):
                 raise OSError(OUTSIDE)
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(file, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise OSError("it is not an ordinary file")
-            data = opened.read(longest + 1)
-        if len(data) > longest:
-            raise OSError(TOO_LONG)
-        return data
+        return read_bounded(path, longest)

@@ -189,7 +189,9 @@ class ChatScreen(LateClicks[None]):
         searches = Searches(self, self._view, self._composer, self._history)
         await searches.mount()
         self._searches = searches
-        self._palette.commands = Commands(client.commands(), self._settings.keys)
+        self._palette.commands = commands = Commands(client.commands(), self._settings.keys)
+        for trouble in await commands.find_prompts():
+            self._settings.tell(trouble, "warning")
         conversation = Conversation(
             client,
             changed=self._pace.changed,
@@ -357,10 +359,11 @@ class ChatScreen(LateClicks[None]):
             found = self._palette.commands.with_argument(text)
             if found and found[0].takes == "model":
                 await self._commands.choosing.check_model(*found)
-            if (files := await self.files.take(text, typed)) is None:
+            sent = await self._palette.commands.expanded(text)
+            if (files := await self.files.take(sent, typed)) is None:
                 text = typed  # the first Enter only asks
             else:
-                taken = (await self.conversation.send(text, files)).outcome != "refused"
+                taken = (await self.conversation.send(sent, files)).outcome != "refused"
         if not taken:
             self._composer.give_back(text)
         elif files:

@@ -56,8 +56,17 @@ class Completion:
             elif kind in ("team", "model", "thread"):
                 fetch = partial(self._fetch, conversation, kind)
                 self._screen.run_worker(fetch, group="values", exclusive=True)
+        if draft == "/" and conversation is not None:
+            self._screen.run_worker(self._find_prompts, group="prompts", exclusive=True)
         self._look_for_paths(draft)
         self._palette.suggest(draft)
+
+    async def _find_prompts(self) -> None:
+        """Offer prompts that were written meanwhile."""
+        for trouble in await self._palette.commands.find_prompts():
+            self._settings.tell(trouble, "warning")
+        if self._composer.purpose is None:
+            self._palette.suggest(self._composer.text)
 
     def _look_for_paths(self, draft: str) -> None:
         """Read the folder that is being named; without any, forget it."""
