@@ -1,7 +1,7 @@
-"""Documents of messages as text, within limits.
+"""Documents of messages as text, and images decoded, within limits.
 
-A document that breaks a limit, or that nobody can read, is a missing file with its reason, never an
-error of the turn.
+A document or an image that breaks a limit, or that nobody can read, is a missing file with its
+reason, never an error of the turn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.config.settings import Attachments
-from gateway.content.attachments import READ, is_forbidden
+from gateway.content.attachments import MB, READ, is_forbidden
+from gateway.content.images import image_head
 from gateway.conversation import Attachment, MissingFile
 from teams.documents import (
     PASSING,
@@ -37,15 +38,12 @@ KEPT = 16
 """Results that are kept, so that a document is not read again for each message with it."""
 
 EXTRA = "parley-gateway[documents]"
+IMAGE = "image"
+MORE_PIXELS = "it has more pixels than it says"
 
 
 def _kind(file: Attachment) -> str:
-    return document_kind(file.name, file.media_type, file.data)
-
-
-def is_readable(file: Attachment) -> bool:
-    """True for a document that is read as text here."""
-    return bool(kind := _kind(file)) and can_read_documents(kind)
+    return IMAGE if image_head(file.data) else document_kind(file.name, file.media_type, file.data)
 
 
 class Documents:
@@ -60,7 +58,7 @@ class Documents:
     async def as_text(
         self, files: Sequence[Attachment], limits: Attachments
     ) -> tuple[list[Attachment], list[MissingFile]]:
-        """The files with documents as text, and those that can't be read.
+        """The files, documents as text, and those that can't be read.
 
         What the limits forbid stays as it is, and is refused in words later.
         """
@@ -83,6 +81,10 @@ class Documents:
         if not kind or is_forbidden(file, limits) or not self._is_able(kind):
             return file
         text, why = await self._known(kind, file.data, until)
+        if kind == IMAGE and not why:
+            if int(text) <= limits.image_megapixels * MB:
+                return file
+            why = MORE_PIXELS
         if not why:
             return replace(file, media_type=READ, data=text, left_out=file.size)
         if kind == "html":  # it is text, even as it stands
@@ -92,7 +94,7 @@ class Documents:
 
     def _is_able(self, kind: str) -> bool:
         able = can_read_documents(kind)
-        if not able and not self._told:
+        if not able and not self._told and kind != IMAGE:
             self._told = True
             LOG.warning("a %s was not read: pip install '%s' lets teams read it", kind, EXTRA)
         return able

@@ -86,7 +86,7 @@ class Intake:
         self._life = life
         self._ledger = ledger
         self._vitals = vitals
-        self._documents = Documents()
+        self.documents = Documents()
 
     async def take(self, message: InboundMessage) -> Receipt:
         """Take a message: it is stored once this returns.
@@ -164,7 +164,7 @@ class Intake:
         files = [by_content(file) for file in message.attachments]
         missing: list[MissingFile] = []
         if isinstance(judge(message, self._using.access).verdict, Admission):
-            files, missing = await self._documents.as_text(files, self._using.limits.attachments)
+            files, missing = await self.documents.as_text(files, self._using.limits.attachments)
         return replace(message, attachments=tuple(files), missing=(*message.missing, *missing))
 
     def _judged(self, message: InboundMessage, verdict: Verdict) -> JudgedMessage:
@@ -306,7 +306,7 @@ class Intake:
     ) -> None:
         """See `Gateway.bring_files`."""
         limits = self._using.limits.attachments
-        taken, unread = await self._documents.as_text([*map(by_content, files)], limits)
+        taken, unread = await self.documents.as_text([*map(by_content, files)], limits)
         fetched = FetchedFiles(files=tuple(taken), missing=(*missing, *unread), limits=limits)
         await self._store.run_then(self._brought, file_units.bring, inbox, fetched)
 

@@ -208,7 +208,8 @@ class LocalClient:
     ) -> list[str]:
         """A sentence for each file that the team does not get."""
         blind = blind_models(self._using.teams, team, model)
-        return file_faults(files, self._using.limits.attachments, blind)
+        limits = self._using.limits.attachments
+        return await file_faults(files, limits, blind, self._intake.documents)
 
     async def made_file(self, thread: str, path: str) -> SentFile:
         """A file of the thread's own folder. Raises NotFound."""

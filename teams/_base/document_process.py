@@ -1,8 +1,8 @@
-"""Program that turns documents into text, in forks with limits.
+"""Program that reads documents and decodes images, in forks with limits.
 
 It is started as a file, without Parley's modules, settings or environment, and imports what takes
-seconds once. Its input is a Unix socket: each `REQUEST` brings a document's own socket, on which
-come the document, and back its text and `STATUS`.
+seconds once, when a kind first comes. Its input is a Unix socket: each `REQUEST` brings a
+document's own socket, on which come the document, and back its text and `STATUS`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 MEMORY = 1_000_000_000
-"""Bytes of memory, addresses included."""
+"""Bytes of memory, addresses included, beyond those of what is imported."""
 UNPACKED = 200_000_000
 """Bytes of all that an Office document unpacks to."""
 MEMBERS = 10_000
@@ -85,7 +85,10 @@ def _wake(_signal: int, _frame: object) -> None:
 
 
 def _begin(request: bytes, document: socket.socket, reading: dict[int, socket.socket]) -> None:
-    kind, seconds = REQUEST.unpack(request)
+    name, seconds = REQUEST.unpack(request)
+    kind = name.rstrip(b"\0").decode()
+    with suppress(Exception):  # the child, which has what this imports, tells of it
+        _converter(kind)
     try:
         pid = os.fork()
     except OSError:  # no memory or process is left
@@ -97,7 +100,7 @@ def _begin(request: bytes, document: socket.socket, reading: dict[int, socket.so
     signal.set_wakeup_fd(-1)
     os.dup2(document.fileno(), 0)
     os.closerange(3, 65_536)  # of other documents, too
-    os._exit(_answer(socket.socket(fileno=0), kind.rstrip(b"\0").decode(), seconds))
+    os._exit(_answer(socket.socket(fileno=0), kind, seconds))
 
 
 def _reap(reading: dict[int, socket.socket]) -> None:
@@ -138,7 +141,7 @@ def _answer(document: socket.socket, kind: str, seconds: int) -> int:
 def _text(kind: str, data: bytes) -> str:
     convert = _converter(kind)
     sys.addaudithook(_refuse)
-    if kind not in ("pdf", "html") and (code := _package_fault(data)):
+    if kind not in ("pdf", "html", "image") and (code := _package_fault(data)):
         raise _Fault(code)
     if not (text := convert(data).strip()):
         raise _Fault(EMPTY)
@@ -146,8 +149,11 @@ def _text(kind: str, data: bytes) -> str:
 
 
 def _limit(seconds: int) -> None:
+    held = 0
+    with suppress(OSError), open("/proc/self/statm", encoding="ascii") as file:
+        held = int(file.read().split()[0]) * resource.getpagesize()
     for what, most in (
-        (resource.RLIMIT_AS, MEMORY),
+        (resource.RLIMIT_AS, held + MEMORY),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
@@ -161,6 +167,8 @@ def _limit(seconds: int) -> None:
 def _converter(kind: str) -> Callable[[bytes], str]:
     if kind == "pdf":
         return _pdf_converter()
+    if kind == "image":
+        return _image_converter()
     from markitdown import StreamInfo, converters
 
     found = {
@@ -209,6 +217,22 @@ def _pdf_converter() -> Callable[[bytes], str]:
     return convert
 
 
+def _image_converter() -> Callable[[bytes], str]:
+    from PIL import Image, PngImagePlugin
+
+    Image.init()  # its readers
+    Image.MAX_IMAGE_PIXELS = None  # memory is bounded
+    PngImagePlugin.MAX_TEXT_CHUNK = PngImagePlugin.MAX_TEXT_MEMORY = UNPACKED
+
+    def convert(data: bytes) -> str:
+        """Number of pixels of an image whose first frame is whole."""
+        with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as image:
+            image.load()
+            return str(image.width * image.height)
+
+    return convert
+
+
 def _package_fault(data: bytes) -> int:
     """Fault of an Office document before it is unpacked, or 0."""
     if data.startswith(_OLE):
@@ -251,8 +275,5 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
 
 
 if __name__ == "__main__":
-    for each in ("pdf", "docx"):  # its children have what it imports
-        with suppress(ImportError):  # each document is told
-            _converter(each)
     with socket.socket(fileno=0) as parent:
         serve(parent)

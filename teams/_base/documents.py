@@ -1,5 +1,7 @@
 """Documents as text: PDF by `pypdf`, Office files and HTML by `markitdown`.
 
+An image is decoded there, too, by Pillow: its text is the number of its pixels.
+
 Each is read by a process of its own, a fork of one (`document_process.py`) that has imported what
 takes seconds, within limits of time, memory and size, with neither settings nor secrets.
 """
@@ -75,7 +77,7 @@ def document_kind(name: str, media_type: str = "", data: bytes = b"") -> str:
 
 def can_read_documents(kind: str = "docx") -> bool:
     """True if what reads documents of this kind is installed."""
-    return kind == "pdf" or find_spec("markitdown") is not None
+    return kind == "pdf" or find_spec("PIL" if kind == "image" else "markitdown") is not None
 
 
 async def read_document(kind: str, data: bytes, seconds: float = SECONDS) -> str:

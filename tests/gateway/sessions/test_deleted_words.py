@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from gateway.app.load import load_config
+from gateway.config.settings import Attachments
+from gateway.content.documents import Documents
 from gateway.content.task import DELETED, INBOX, SIZES
 from gateway.conversation import Attachment, Quote
 from gateway.events import Notice
@@ -137,6 +139,7 @@ STAYS = {
 )
 async def test_what_came_with_the_others_in_its_task_stays(tmp_path, goes, stays, first, handoff):
     said = [("8", goes), ("9", stays)]
+    await Documents().as_text([PICTURE], Attachments())  # it starts what decodes, before `collect`
     client = model(*[calls("transfer_to_user") if handoff else "one" for _ in range(3)])
     limits = Limits(collect=0.2)
     async with Desk(tmp_path, client=client, mode="collect", limits=limits) as desk:

@@ -1,8 +1,6 @@
 """People's actions in Slack, as the team receives them."""
 
 import asyncio
-import struct
-import zlib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,17 +19,11 @@ from teams.conditions import MaxMessageTermination
 from tests.adapters.slack.hosting import HostedSlack, hosted
 from tests.adapters.slack.serving import EVERYWHERE, served
 from tests.gateway.content.made_documents import pdf
+from tests.gateway.content.test_attachments import png
 
 KEY = ConversationKey(platform="slack", workspace="T0HOME", channel="C0GENERAL")
 
 NO_POSTS = "restricted_action_read_only_channel"
-
-
-def png(width: int, height: int) -> bytes:
-    """The beginning of a PNG that says how large it is."""
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    chunk = struct.pack(">I", 13) + b"IHDR" + header
-    return b"\x89PNG\r\n\x1a\n" + chunk + struct.pack(">I", zlib.crc32(b"IHDR" + header))
 
 
 def said(run, n: int = -1) -> str:
