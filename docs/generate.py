@@ -40,6 +40,7 @@ from gateway.config.conversable import (
     UserProxyPreset,
 )
 from gateway.config.descriptions import described_fields
+from gateway.config.faces import FaceConfig
 from gateway.config.knowledge import EmbeddingsConfig, KnowledgeConfig
 from gateway.config.mcp import McpConfig, McpReference, McpServer
 from gateway.config.models import MODELS
@@ -195,6 +196,9 @@ TABLES: dict[tuple[str, str], list[tuple[str, list[type[Section]]]]] = {
         ("`[teams.NAME]`, from Python", [FactoryTeam]),
         ("`[teams.NAME]`, the demo", [DemoTeam]),
     ],
+    ("faces", "Faces"): [
+        ("`[faces.TEAM.AGENT]`", [FaceConfig]),
+    ],
     ("routes", "Routes"): [
         ("`[[routes]]`", [Route]),
         ("`limits` of a route", [RouteLimits]),
@@ -236,7 +240,7 @@ TABLES: dict[tuple[str, str], list[tuple[str, list[type[Section]]]]] = {
 SUBTABLES = {
     *("models", "teams", "mcp", "adapters", "routes", "policies", "limits", "store", "terminal"),
     *("health", "network", "logging", "tools", "http", "budgets", "prices", "attachments"),
-    *("knowledge", "backup", "tracing"),
+    *("knowledge", "backup", "tracing", "faces"),
 }
 
 

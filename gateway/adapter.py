@@ -6,6 +6,7 @@ in its entry points, group `parley.adapters`. It exports `Config`, the type of i
 loads its platform's SDK in `build` at the earliest. It may have
 
 - `check(config, routes)`, which `parley check` asks (see SettingsCheck),
+- `people_named(config, names)`, which it asks whose names agents have (see NameSearch),
 - `simulate(port)`, an async context manager that yields a Simulation, for `parley simulate NAME`,
 - `commands`, a click group that is `parley NAME`. Each of its commands takes `--config`, and has
   as its context's `obj` a SettingsReader of that config.
@@ -28,6 +29,7 @@ from gateway.conversation import (
     MissingFile,
 )
 from gateway.errors import GatewayError
+from gateway.faces import Face
 from gateway.history import Backfill, PlatformHistory, Said
 from gateway.interactions import FormOpening, FormSpec
 from gateway.missed import MissedRules
@@ -115,6 +117,11 @@ class Policy(Protocol):
     @property
     def live_links(self) -> frozenset[str]:
         """Hosts whose links stay links while an answer is being written."""
+        ...
+
+    @property
+    def faces(self) -> Sequence[Face]:
+        """The faces of all agents that are known."""
         ...
 
     def workspaces(self, platform: str) -> tuple[str, ...]:
@@ -509,4 +516,15 @@ class SettingsCheck(Protocol):
 
     async def __call__(self, config: Any, routes: Sequence[Route]) -> CheckResult:
         """The findings; faults of the settings or the platform raise nothing."""
+        ...
+
+
+class NameSearch(Protocol):
+    """Looks a platform's people up by their names."""
+
+    async def __call__(self, config: Any, names: Sequence[str]) -> Sequence[str]:
+        """The bot's name, and those of members that begin so.
+
+        Raises GatewayError.
+        """
         ...

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, Ty
 from gateway.client import RequestInfo
 from gateway.conversation import ConversationKey
 from gateway.events import SessionEvent
+from gateway.faces import TeamFaces
 from gateway.values import value
 
 P = ParamSpec("P")
@@ -62,6 +63,7 @@ class Delivery:
     """
 
     key: ConversationKey
+    team: str
     owner: str
     told: int
     gone: str
@@ -107,6 +109,10 @@ class DeliveryHost(Protocol):
     @property
     def approval_places(self) -> Sequence[ConversationKey]:
         """Further places for approvals, for people who can't see the threads."""
+        ...
+
+    def faces(self, team: str) -> TeamFaces:
+        """The faces of a team's agents."""
         ...
 
     def activity(self) -> AbstractContextManager[ThreadActivity]:

@@ -31,6 +31,7 @@ from typing_extensions import TypeIs
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
 from gateway.events import InputRequested, NoticeLevel
+from gateway.faces import NO_FACES, TeamFaces
 from gateway.values import value
 
 Use: TypeAlias = Literal["post", "edit", "final", "card"]
@@ -148,6 +149,8 @@ class Place:
     key: ConversationKey
     thread: str
     asker: str = ""
+    faces: TeamFaces = field(default=NO_FACES, compare=False, repr=False)
+    """The faces of the thread's agents."""
 
 
 @value

@@ -226,6 +226,7 @@ SEEN_BY_ADAPTERS = (
         "client",
         "conversation",
         "errors",
+        "faces",
         "events",
         "history",
         "human_tools",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateway.adapter import Adapter, CheckResult, Simulation
     from gateway.config.routes import Route
 
-__all__ = ["Config", "build", "check", "commands", "simulate"]
+__all__ = ["Config", "build", "check", "commands", "people_named", "simulate"]
 
 
 def build(config: Config) -> Adapter:
@@ -32,6 +32,13 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     from adapters.discord.settings_check import check  # it loads what it asks Discord with
 
     return await check(config, routes)
+
+
+async def people_named(config: Config, names: Sequence[str]) -> Sequence[str]:
+    """Names of people there, for `parley check`."""
+    from adapters.discord.settings_check import people_named  # it loads the SDK
+
+    return await people_named(config, names)
 
 
 def simulate(port: int = 0) -> AbstractAsyncContextManager[Simulation]:

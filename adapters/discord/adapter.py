@@ -43,6 +43,7 @@ from adapters.discord.inbound.parse_messages import (
     parse_deletion,
     parse_message,
 )
+from adapters.discord.outbound.avatars import Avatars
 from adapters.discord.outbound.commands import command_payloads, sync_commands
 from adapters.discord.outbound.direct_messages import DirectMessages
 from adapters.discord.outbound.surface import LIMITS, DiscordSurface
@@ -223,6 +224,8 @@ class _Bot:
             clock=clock,
         )
 
+        self._surface.avatars = Avatars(rest, me.application)
+
     async def run(self) -> None:
         await self._targets.load()
         async with (
@@ -265,6 +268,7 @@ class _Bot:
         if shard == 0:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._sync_commands(), name="tells Discord of the commands")
+                group.create_task(self._upload_faces(), name="uploads pictures of agents")
                 group.create_task(self._catch_up.run(), name="works off what was missed")
                 group.create_task(self._gate.watch(), name="looks for others' sessions")
 
@@ -312,6 +316,13 @@ class _Bot:
                 return
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)
+
+    async def _upload_faces(self) -> None:
+        """Give Discord the pictures of files before a message needs one."""
+        avatars = self._surface.avatars
+        for face in self._host.policy.faces:
+            if avatars is not None and face.picture:
+                await avatars.mark(face)
 
     async def _on_message(self, payload: Payload) -> None:
         if payload.get("author", {}).get("id") == self._me.user and (nonce := payload.get("nonce")):

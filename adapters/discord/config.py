@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
+from typing_extensions import override
 
 from gateway.config.table import AdapterSection, IdForm
+from gateway.faces import Face
 
 PLATFORM = "discord"
 """The platform that ids of its people begin with."""
@@ -102,6 +104,17 @@ class Config(AdapterSection):
         except ValueError:
             return ()
         return (f"bot {ident}",) if ident.isdecimal() else ()
+
+    @override
+    def look_of(self, face: Face) -> str:
+        if self.webhooks:
+            where = f"the picture at {face.address}" if face.address else "its picture"
+            drawn = "" if face.address or face.picture else ", which is drawn"
+            return f"{face.name} with {where}{drawn}"
+        if face.picture:
+            return f"its picture as an emoji, {face.name}"
+        lacks = " (its picture needs webhooks = true)" if face.address else ""
+        return f"{face.character} {face.name}{lacks}"
 
     @property
     def api_address(self) -> str:

@@ -19,6 +19,8 @@ ADMINISTRATOR = 1 << 3
 EVERYTHING = (1 << 60) - 1
 
 SHOWN_CHANNELS = 5
+MOST_SERVERS, MOST_NAMES = 5, 20
+"""Servers and names that are looked at for members of the same name."""
 
 PUBLIC_BOT = (
     "anybody can add this bot to a server of their own. In the developer portal, set the Install "
@@ -55,6 +57,28 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
         problems.append(f"add the bot, or give it permissions, at {link}")
     text = f"{user['username']} ({user['id']}); add it to a server at {link}"
     return CheckResult(text=text, problems=tuple(dict.fromkeys(problems)), warnings=tuple(warnings))
+
+
+async def people_named(config: Config, names: Sequence[str]) -> list[str]:
+    """Names of the bot, and of members whose names begin so.
+
+    docs.discord.com, resources/guild, "Search Guild Members": unlike a list, it needs no intent.
+    """
+    async with Rest(config.token, config.api_url) as rest:
+        bot = await rest.call("GET", "/users/@me")
+        found = _names_of(bot)
+        for guild in (await rest.call("GET", "/users/@me/guilds"))[:MOST_SERVERS]:
+            path = f"/guilds/{guild['id']}/members/search"
+            for name in list(dict.fromkeys(names))[:MOST_NAMES]:
+                query = {"query": name, "limit": "100"}
+                for member in await rest.call("GET", path, query=query):
+                    if member["user"]["id"] != bot["id"]:
+                        found += [*_names_of(member["user"]), str(member.get("nick") or "")]
+    return [*filter(None, found)]
+
+
+def _names_of(user: Payload) -> list[str]:
+    return [str(user.get("username") or ""), str(user.get("global_name") or "")]
 
 
 def _problems(config: Config, application: Payload) -> Iterator[str]:

@@ -29,6 +29,7 @@ from adapters.slack.inbound.history import History
 from adapters.slack.inbound.missed_pages import Reading, SlackHistory
 from adapters.slack.inbound.read_rates import ReadRates
 from adapters.slack.inbound.replies import Replies
+from adapters.slack.outbound.avatars import avatar_page
 from adapters.slack.outbound.direct_messages import DirectMessages
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
@@ -181,7 +182,9 @@ class _Service:
                 await self._load(self._installs)
             await self._fetching.look()  # what an earlier run has left
             if self._config.listens_at is not None:
-                await stack.enter_async_context(listening(*self._config.listens_at, self._pages()))
+                await stack.enter_async_context(
+                    listening(*self._config.listens_at, self._pages(), self._avatar)
+                )
             if self._sockets is None:
                 self._heartbeat()
                 self._pauses.connected()
@@ -221,6 +224,9 @@ class _Service:
             connected=self._pauses.connected,
             changed=self._note_connection,
         )
+
+    def _avatar(self, path: str) -> Page | None:
+        return avatar_page(self._host.policy.faces, path)
 
     def _pages(self) -> dict[str, Page]:
         pages: dict[str, Page] = {}

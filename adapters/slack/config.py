@@ -8,8 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
+from typing_extensions import override
 
 from gateway.config.table import AdapterSection, IdForm, host_name
+from gateway.faces import Face
 from teams.kinds import SettingMistake, setting_errors
 
 PLATFORM = "slack"
@@ -159,7 +161,9 @@ class Config(AdapterSection):
     """Beside client_id."""
 
     public_url: Url | None = None
-    """Beside client_id: the https address under which Slack and people reach host and port."""
+    """The https address under which Slack and people reach host and port: beside client_id, and for
+    pictures of agents from files.
+    """
 
     allowed_workspaces: list[WorkspaceId] = Field(default_factory=list)
     """Beside client_id: the only workspaces (T...) and organisations (E...) that may install."""
@@ -213,7 +217,20 @@ class Config(AdapterSection):
     @property
     def listens_at(self) -> tuple[str, int] | None:
         """Host and port for requests, if Parley listens for any."""
-        return (self.host, self.port) if self.mode == "http" or self.client_id else None
+        return (self.host, self.port) if self._listens else None
+
+    @property
+    def _listens(self) -> bool:
+        return self.mode == "http" or bool(self.client_id or self.public_url)
+
+    @override
+    def look_of(self, face: Face) -> str:
+        if face.address:
+            return f"{face.name} with the picture at {face.address}"
+        if face.picture and self.public_url:
+            return f"{face.name} with its picture"
+        lacks = " (its picture needs public_url)" if face.picture else ""
+        return f":{face.emoji}: {face.name}{lacks}"
 
     def is_at_slack(self, url: str, service: str) -> bool:
         """True for Slack's "files" or "hooks", or the API's own host.

@@ -17,6 +17,8 @@ from gateway.errors import GatewayError
 from gateway.surface import CallRejected, RateLimited
 
 TRIES = 2
+PAGE, PAGES = 200, 5
+"""Members on a page of users.list, and pages that are read."""
 
 
 async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
@@ -44,6 +46,29 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
         text=f"{where}. Slack does not show which events an app receives. Subscribe to: {events}",
         problems=tuple(problems),
     )
+
+
+async def people_named(config: Config, names: Sequence[str]) -> list[str]:
+    """Names of the bot and of each workspace's first thousand members."""
+    found: list[str] = []
+    async with SlackClients(config) as clients:
+        for workspace in clients.workspaces:
+            found.append(workspace.handle)
+            cursor = ""
+            for _ in range(PAGES if names else 0):
+                page = await Calls(clients).read(
+                    workspace.id, "users.list", limit=PAGE, cursor=cursor
+                )
+                for user in page["members"]:
+                    if not (user.get("deleted") or user["id"] == workspace.user):
+                        profile = table_at(user, "profile")
+                        found += [str(user.get("real_name") or ""), str(user.get("name") or "")]
+                        found.append(str(profile.get("display_name") or ""))
+                if not (
+                    cursor := str(table_at(page, "response_metadata").get("next_cursor") or "")
+                ):
+                    break
+    return [*filter(None, found)]
 
 
 def missing_scopes(config: Config, workspace: Workspace, routes: Sequence[Route]) -> list[str]:

@@ -7,8 +7,9 @@ without any IO. Default deny: what no route matches is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TypeAlias
 
 from gateway.config.policies import ASKER, OPERATORS
@@ -22,6 +23,7 @@ from gateway.conversation import (
     ConversationKey,
     InboundMessage,
 )
+from gateway.faces import NO_FACES, Face, TeamFaces
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request, Wait
 from gateway.values import value
@@ -123,6 +125,7 @@ class Access:
     """
 
     terminal_streams_reasoning = False
+    _faces: Mapping[str, TeamFaces] = MappingProxyType({})
 
     def __init__(
         self,
@@ -151,6 +154,19 @@ class Access:
         named = (group for route in self._routes for group in (*route.roles, *route.groups))
         self.groups = frozenset((*groups, *named))
         """Groups and roles that rules depend on."""
+
+    def use_faces(self, faces: Mapping[str, TeamFaces]) -> None:
+        """Let teams have these faces."""
+        self._faces = faces
+
+    def faces_of(self, team: str) -> TeamFaces:
+        """The faces of a team's agents."""
+        return self._faces.get(team, NO_FACES)
+
+    @property
+    def faces(self) -> list[Face]:
+        """The faces of all agents that are known."""
+        return [face for team in self._faces.values() for face in team.faces()]
 
     def workspaces(self, platform: str) -> tuple[str, ...]:
         """The workspaces that a platform's routes name, in their order."""

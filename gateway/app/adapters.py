@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import create_model
 
-from gateway.adapter import Adapter, SettingsCheck
+from gateway.adapter import Adapter, NameSearch, SettingsCheck
 from gateway.app.find_adapters import AdapterError, adapter_names, find_adapter
 from gateway.config.powers import platform_of
 from gateway.config.problems import Problem
@@ -38,6 +38,7 @@ class AdapterSettings:
     config: AdapterSection
     build: Callable[[Any], Adapter]
     check: SettingsCheck | None = None
+    people_named: NameSearch | None = None
 
     def adapter(self) -> Adapter:
         """A new adapter with these settings. Raises AdapterError."""
@@ -97,6 +98,7 @@ def read_adapters(
             config=config.named(name),
             build=module.build,
             check=getattr(module, "check", None),
+            people_named=getattr(module, "people_named", None),
         )
         for name, module in found.items()
         if (config := getattr(checked.value, name)) is not None

@@ -36,6 +36,7 @@ from gateway.base.proxy import (
 )
 from gateway.budgets.price_list import PriceList
 from gateway.client import Client, SentFile
+from gateway.config.faces import team_faces
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.content.attachments import MB
@@ -195,6 +196,7 @@ def access_of(config: Config) -> Access:
         groups=[role for case in cases for role in case.roles],
     )
     access.terminal_streams_reasoning = config.terminal.reasoning == "stream"
+    access.use_faces({name: team_faces(config.faces, config.teams, name) for name in config.teams})
     return access
 
 

@@ -16,6 +16,7 @@ from gateway.app.assemble import (
     store_of,
     team_factory,
 )
+from gateway.app.check_faces import check_faces
 from gateway.app.conditions import check_conditions
 from gateway.app.config_names import unknown_team
 from gateway.app.database import check_database
@@ -96,6 +97,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "")
         findings += _check_routes(loaded)
     finally:
         await teams.aclose()
+    findings += await check_faces(loaded.config, loaded.adapters.values(), offline=offline)
     if loaded.adapters and not can_read_documents():
         findings.append(Finding(kind="files", name="documents", good=True, text=NO_DOCUMENTS))
     findings += await check_database(loaded.config, product=product_of(loaded), offline=offline)

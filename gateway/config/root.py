@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from gateway.config.budgets import Budget, Price
+from gateway.config.faces import FaceConfig
 from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpServer
 from gateway.config.models import MODELS, ModelConfig
@@ -70,6 +71,9 @@ class Config(Section):
 
     routes: list[Route] = Field(default_factory=list)
     """People, places and teams that answer there, each as [[routes]]."""
+
+    faces: dict[str, dict[str, FaceConfig]] = Field(default_factory=dict)
+    """Looks of agents on chat platforms, each as [faces.TEAM.AGENT]."""
 
     policies: Policies = Policies()
     """Operators, approvals and tools."""

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator
 
 from gateway.base.suggest import did_you_mean
+from gateway.faces import Face
 from teams.kinds import Section
 
 _HOST = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
@@ -79,6 +80,10 @@ class AdapterSection(Section):
     def api_address(self) -> str:
         """The address of the table's platform, if it is known."""
         return ""
+
+    def look_of(self, face: Face) -> str:
+        """The look of an agent there, in words."""
+        return face.name
 
     @property
     def app_ids(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from gateway.client import RequestInfo
 from gateway.conversation import ConversationKey
 from gateway.events import SessionEvent
+from gateway.faces import TeamFaces
 from gateway.outbox import Outbox, PartResult
 from gateway.runtime.lifecycle import GatewayParts
 from gateway.sessions.event_bus import watch
@@ -35,6 +36,10 @@ class HostDelivery:
     def approval_places(self) -> tuple[ConversationKey, ...]:
         """Further places for approvals, for people who can't see the threads."""
         return self._using.access.approval_places
+
+    def faces(self, team: str) -> TeamFaces:
+        """The faces of a team's agents."""
+        return self._using.access.faces_of(team)
 
     def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
         """Events of a thread after a seq, then new ones."""

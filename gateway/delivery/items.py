@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from gateway.conversation import ConversationKey
-from gateway.events import InputRequested
+from gateway.events import InputRequested, SessionEvent
 from gateway.outbox import OutboxRow
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import Piece, split
@@ -128,6 +128,7 @@ class FileItem(_Item):
     growing: bool = True
 
 
+E = TypeVar("E", bound=SessionEvent)
 Item: TypeAlias = SpeechItem | CardItem | LineItem | FileItem
 
 
@@ -175,6 +176,12 @@ class DesiredMessage:
         rest = replace(self.content, text=shown, last=False, growing=False, resuming=False)
         last = self.first + max(0, same - self.before)
         return replace(self, content=rest, last=last, lasting=True)
+
+
+def with_names(event: E, names: Mapping[str, str]) -> E:
+    """An event in which agents have their names for people."""
+    found = {name: names.get(getattr(event, name, "")) for name in ("agent", "target")}
+    return replace(event, **{name: it for name, it in found.items() if it}) if names else event
 
 
 def digest_of(text: str) -> str:

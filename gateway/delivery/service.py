@@ -135,7 +135,8 @@ class _Writers:
             if delivery.key.platform != self._surface.platform:
                 self._remember_foreign(thread)
             elif self._host.tells_for(delivery.owner):
-                place = Place(key=delivery.key, thread=thread)
+                faces = self._host.faces(delivery.team)
+                place = Place(key=delivery.key, thread=thread, faces=faces)
                 seen = partial(self._again.discard, thread)
                 await Writer(self._host, self._surface, place, self._clock, seen).run(delivery)
         except (AuthError, NotFound, GatewayClosed):

@@ -24,6 +24,7 @@ from gateway.delivery.items import (
     may_change,
     stamp,
     whole_text,
+    with_names,
 )
 from gateway.delivery.own_files import ForeignFile, read_own_file
 from gateway.delivery.posted import PostedMessages, Step
@@ -167,7 +168,7 @@ class Writer:
         try:
             async with aclosing(self._host.events(self._home.thread, after=after)) as events:
                 async for event in events:
-                    self._view.apply(event)
+                    self._view.apply(with_names(event, self._home.faces.names))
                     if request := self._view.unseen:
                         await self._host.close_unshown(self._home.thread, request)
                     if self._trace is not None and (event.turn or self._view.resting):
@@ -200,7 +201,7 @@ class Writer:
         await self._keep()
 
     def _place(self, elsewhere: ConversationKey | None, asker: str) -> Place:
-        return Place(key=elsewhere or self._home.key, thread=self._home.thread, asker=asker)
+        return replace(self._home, key=elsewhere or self._home.key, asker=asker)
 
     async def _show_title(self) -> None:
         picture = self._view.picture
@@ -290,7 +291,7 @@ class Writer:
         except NotFound:
             named = item.request.may_answer if item.request is not None else ()
         else:
-            card, named = found.card, found.card.may_answer
+            card, named = with_names(found.card, self._home.faces.names), found.card.may_answer
             item.request = item.request or card
             item.asker = item.asker or found.asker
             item.link = (

@@ -16,6 +16,7 @@ from gateway.config.problems import Problem
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.config.toml import KeyPath
 from gateway.references.conversable import ConversableChecker
+from gateway.references.faces import check_faces
 from gateway.references.groups import GroupChecker
 from gateway.references.lookup import Lookup, check_name
 from gateway.references.models import ModelChecker
@@ -38,6 +39,7 @@ class _Checker:
         yield from self._lookup.model(("default_model",), config.default_model)
         yield from ModelChecker(self._lookup).check()
         yield from self._routes()
+        yield from check_faces(self._lookup)
         yield from self._budgets()
         yield from self._backup()
         for name, team in config.teams.items():

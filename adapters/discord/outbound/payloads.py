@@ -37,6 +37,8 @@ QUESTION = 1300
 """Characters of a question that a card shows itself; a longer one is a file."""
 
 NAME = 48
+MARK = 60
+"""Characters of an emoji: "<:", a name of 29, ":", an id of 20, and ">"."""
 TOOLS, HAND_OFF = 120, 60
 """Characters of the lines that tell what an agent does."""
 
@@ -60,27 +62,28 @@ _STYLES: dict[ButtonKind, int] = {"approve": 3, "deny": 4, "text": 1}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
 
 
-def render_part(part: Part, *, named: bool = True) -> Message:
+def render_part(part: Part, *, named: bool = True, mark: str = "") -> Message:
     """The message of a part.
 
-    `named`: the message is the bot's, so its text has the agent's name.
+    `named`: the message is the bot's, so its text has the agent's name, after an emoji as its
+    `mark`.
     """
     match part.content:
         case Speech() as speech:
-            message = _render_speech(speech, named=named)
+            message = _render_speech(speech, named=named, mark=mark)
         case Card() as card:
             message = _render_card(card)
         case Line() as line:
             message = _render_line(line)
         case Document() as document:
-            message = _render_document(document, named=named)
+            message = _render_document(document, named=named, mark=mark)
     if not part.unsure:
         return message
     return replace(message, content=f"{message.content}\n{UNSURE}".strip())
 
 
-def _render_document(document: Document, *, named: bool) -> Message:
-    head = _head(document.agent) if document.agent and named else ""
+def _render_document(document: Document, *, named: bool, mark: str) -> Message:
+    head = _head(document.agent, mark) if document.agent and named else ""
     text = "\n".join(filter(None, [head, document.text]))
     return Message(
         content=clip(text, CONTENT - len(UNSURE) - 1),
@@ -88,8 +91,8 @@ def _render_document(document: Document, *, named: bool) -> Message:
     )
 
 
-def _render_speech(speech: Speech, *, named: bool) -> Message:
-    above, below = _around(speech, named=named)
+def _render_speech(speech: Speech, *, named: bool, mark: str) -> Message:
+    above, below = _around(speech, named=named, mark=mark)
     left = _left([*above, *below])
     text = speech.text.strip() and speech.text.rstrip()
     if speech.growing and text:
@@ -109,7 +112,7 @@ def room_of(speech: Speech) -> int:
 
     While it grows, what it is followed by is still unknown.
     """
-    above, below = _around(replace(speech, written=0, resuming=False), named=True)
+    above, below = _around(replace(speech, written=0, resuming=False), named=True, mark="-" * MARK)
     above += [_small_text(tools, TOOLS)] if (tools := _tools(speech)) else []
     unknown = ["-" * (HAND_OFF + 3), "-" * FENCE] if speech.growing else []
     return _left([*above, *below, *unknown])
@@ -120,9 +123,9 @@ def _left(lines: Iterable[str]) -> int:
     return CONTENT - length("\n".join([*lines, UNSURE, ""]))
 
 
-def _around(speech: Speech, *, named: bool) -> tuple[list[str], list[str]]:
+def _around(speech: Speech, *, named: bool, mark: str) -> tuple[list[str], list[str]]:
     """The lines above and below an agent's text, but for its tools."""
-    head = _head(speech.agent)
+    head = _head(speech.agent, mark)
     above = [head if speech.first else f"{head}{CONTINUED}"] if named else []
     incoming, outgoing = _hand_offs(speech)
     if incoming:
@@ -146,9 +149,9 @@ def _tools(speech: Speech) -> list[str]:
     return [f"{MARKS[each.status]} {_activity_text(each)}" for each in tools]
 
 
-def _head(agent: str) -> str:
-    """The agent's name in small print, which agents can't write."""
-    return f"-# **{escape_markdown(label(agent, NAME))}**"
+def _head(agent: str, mark: str) -> str:
+    """The agent's emoji and name in small print, which agents can't write."""
+    return f"-# {mark} **{escape_markdown(label(agent, NAME))}**".replace("  ", " ", 1)
 
 
 def _hand_offs(speech: Speech) -> tuple[list[Activity], list[Activity]]:

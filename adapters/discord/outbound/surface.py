@@ -30,6 +30,7 @@ from adapters.discord.conversations.threads import (
     MessageTarget,
     MessageTargets,
 )
+from adapters.discord.outbound.avatars import Avatars
 from adapters.discord.outbound.payloads import render_part, room_of, user_ids
 from adapters.discord.outbound.tables import render_tables
 from adapters.discord.outbound.webhooks import LOST, Webhooks
@@ -86,6 +87,8 @@ class DiscordSurface:
     """
 
     people = PLATFORM
+    avatars: Avatars | None = None
+    """Pictures of agents; without them, nothing is uploaded."""
     length = staticmethod(length)
     room = staticmethod(room_of)
 
@@ -156,7 +159,8 @@ class DiscordSurface:
             Rank.LATER if isinstance(part.content, Speech) and part.content.growing else Rank.URGENT
         )
         named = "/" not in message
-        body = render_part(self._as_it_grows(part), named=named).body()
+        mark = await self._mark(place, part) if named else ""
+        body = render_part(self._as_it_grows(part), named=named, mark=mark).body()
 
         async def edit(target: MessageTarget) -> None:
             if named:
@@ -333,13 +337,21 @@ class DiscordSurface:
         await self._targets.locked.check_again(target.channel)
         await self._rest.call("PATCH", f"/channels/{target.channel}", json={"archived": False})
 
+    async def _mark(self, place: Place, part: Part) -> str:
+        """The emoji before the name of a part's agent."""
+        if not isinstance(part.content, Speech | Document):
+            return ""
+        face = place.faces.face(part.content.agent)
+        return await self.avatars.mark(face) if self.avatars else face.character
+
     async def _post(self, place: Place, target: MessageTarget, part: Part) -> str:
         agent = part.content.agent if isinstance(part.content, Speech | Document) else ""
         hooks = self._webhooks if agent and not target.reply_to else None
         if hooks is not None and await hooks.find_hook(place.key) is not None:
             message = render_part(self._as_it_grows(part), named=False)
-            return await hooks.post(place, target, part.key, agent, message)
-        message = render_part(self._as_it_grows(part))
+            avatar = await self.avatars.address(place.faces.face(agent)) if self.avatars else ""
+            return await hooks.post(place, target, part.key, agent, message, avatar)
+        message = render_part(self._as_it_grows(part), mark=await self._mark(place, part))
         body = message.body(nonce=part.key, below=target.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
         path = f"/channels/{target.channel}/messages"

@@ -97,9 +97,15 @@ class Webhooks:
         return hook
 
     async def post(
-        self, place: Place, target: MessageTarget, part: str, agent: str, message: Message
+        self,
+        place: Place,
+        target: MessageTarget,
+        part: str,
+        agent: str,
+        message: Message,
+        avatar: str,
     ) -> str:
-        """Write as an agent; the id.
+        """Write as an agent with a picture, if any; the id.
 
         Raises PlatformUnreachable where no webhook can: the bot is to.
         """
@@ -107,6 +113,8 @@ class Webhooks:
         self._sent.put(part, (name, message.content, tuple(file.name for file in message.files)))
         body = {**message.body(), "username": name}
         del body["components"]
+        if avatar:
+            body["avatar_url"] = avatar
         for _ in range(2):  # one that is gone is replaced
             if (hook := await self.find_hook(place.key)) is None:
                 break

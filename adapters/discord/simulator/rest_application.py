@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import re
+
 from adapters.discord.simulator import payloads
 from adapters.discord.simulator.calls import Call, Reply, Routes
 from adapters.discord.simulator.errors import (
+    ApiError,
     Json,
     invalid,
     known_error,
@@ -23,6 +27,7 @@ CHAT_INPUT = 1
 NAME = 32
 DESCRIPTION = 100
 OPTIONS = 25
+EMOJI_NAME, EMOJI_BYTES, EMOJIS = range(2, 33), 262_144, 2_000
 
 
 def _show_own_user(world: World, call: Call) -> Reply:
@@ -84,6 +89,64 @@ def _list_members(world: World, call: Call) -> Reply:
     found = sorted(_guild(world, call).members.values(), key=lambda each: each.user.id)
     page = [each for each in found if each.user.id > after][:limit]
     return Reply(200, [payloads.member(each) for each in page])
+
+
+def _search_members(world: World, call: Call) -> Reply:
+    """Search by name: docs.discord.com, resources/guild, "Search Guild Members"."""
+    wanted = call.query.get("query", "").lower()
+    if not wanted:
+        raise required("query")
+    found = [
+        each
+        for each in _guild(world, call).members.values()
+        if each.user.name.lower().startswith(wanted) or (each.nick or "").lower().startswith(wanted)
+    ]
+    limit = int(call.query.get("limit") or 1)
+    return Reply(200, [payloads.member(each) for each in found[:limit]])
+
+
+def _list_emojis(world: World, call: Call) -> Reply:
+    _scope(world, call)
+    return Reply(200, {"items": [*world.application_emojis.values()]})
+
+
+def _create_emoji(world: World, call: Call) -> Reply:
+    """Create one: docs.discord.com, resources/emoji, "Create Application Emoji".
+
+    That page has the limits; clients such as discord.js meet APPLICATION_EMOJI_NAME_ALREADY_TAKEN.
+    """
+    _scope(world, call)
+    name, image = str(call.body.get("name") or ""), str(call.body.get("image") or "")
+    if len(name) not in EMOJI_NAME:
+        raise wrong_length("name", EMOJI_NAME[0], EMOJI_NAME[-1])
+    if not re.fullmatch(r"\w+", name, re.ASCII):
+        raise invalid("name", "STRING_TYPE_REGEX", "String value did not match validation regex.")
+    if name in world.application_emojis:
+        raise invalid(
+            "name",
+            "APPLICATION_EMOJI_NAME_ALREADY_TAKEN",
+            "An emoji with this name already exists for this application.",
+        )
+    found = re.fullmatch(r"data:image/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/]+=*)", image)
+    data = base64.b64decode(found[1]) if found else b""
+    if not data:
+        raise invalid("image", "IMAGE_INVALID", "Unsupported image type given")
+    if len(data) > EMOJI_BYTES:
+        raise ApiError(400, 50138, "Failed to resize asset below the maximum size: 262144")
+    if len(world.application_emojis) >= EMOJIS:
+        raise ApiError(400, 30008, f"Maximum number of emojis reached ({EMOJIS})")
+    emoji: Json = {
+        "id": str(world.ids.new()),
+        "name": name,
+        "roles": [],
+        "user": payloads.user(world.bot),
+        "require_colons": True,
+        "managed": False,
+        "animated": False,
+        "available": True,
+    }
+    world.application_emojis[name] = emoji
+    return Reply(201, emoji)
 
 
 def _list_commands(world: World, call: Call) -> Reply:
@@ -165,7 +228,10 @@ ROUTES: Routes = {
     ("GET", f"{GUILD}/channels"): _list_channels,
     ("GET", f"{GUILD}/roles"): _list_roles,
     ("GET", f"{GUILD}/members"): _list_members,
+    ("GET", f"{GUILD}/members/search"): _search_members,
     ("GET", f"{GUILD}/members/{{user_id}}"): _show_member,
+    ("GET", f"{APPLICATION}/emojis"): _list_emojis,
+    ("POST", f"{APPLICATION}/emojis"): _create_emoji,
     ("GET", COMMANDS): _list_commands,
     ("PUT", COMMANDS): _set_commands,
     ("GET", GUILD_COMMANDS): _list_commands,

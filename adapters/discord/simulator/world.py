@@ -78,6 +78,8 @@ class World:
         """Everything that was uploaded, by id."""
         self.commands: dict[int, list[Json]] = {}
         """Registered commands, by guild; those for everywhere under 0."""
+        self.application_emojis: dict[str, Json] = {}
+        """Emoji of the application, by their names."""
         self.typing: list[Typing] = []
         self.old_edits: dict[int, list[float]] = {}
         """When messages older than an hour were edited, by channel."""
@@ -99,7 +101,7 @@ class World:
     def beside(self, name: str) -> World:
         """The same world for another application, in each guild."""
         other = copy(self)
-        other.interactions, other.commands = {}, {}
+        other.interactions, other.commands, other.application_emojis = {}, {}, {}
         other.bot = self.user(name, bot=True)
         other.renderer = MessagePayloads(self.cdn, other.bot)
         for guild in self.guilds.values():

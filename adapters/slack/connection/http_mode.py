@@ -112,11 +112,17 @@ def _payload(body: bytes, kind: str) -> Payload | None:
 
 
 @asynccontextmanager
-async def listening(host: str, port: int, pages: Mapping[str, Page]) -> AsyncGenerator[None]:
-    """Serve these pages. Raises CantListen if the address can't be had."""
+async def listening(
+    host: str, port: int, pages: Mapping[str, Page], more: Callable[[str], Page | None]
+) -> AsyncGenerator[None]:
+    """Serve these pages, and `more` by their paths.
+
+    Raises CantListen if the address can't be had.
+    """
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        return await page_of(pages, request)
+        found = more(request.path)
+        return await page_of({request.path: found} if found else pages, request)
 
     async with AsyncExitStack() as stack:
         try:

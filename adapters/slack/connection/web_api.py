@@ -121,6 +121,8 @@ class SlackClients:
         self.check_speaking = check_speaking
         """To be called right before each call that changes something."""
         self._config = config
+        self.public_url = config.public_url
+        """The address under which Slack reaches this process, if there is one."""
         self._told = told
         self._installs = installs
         self._session: aiohttp.ClientSession | None = None

@@ -18,7 +18,6 @@ from typing import Any
 from adapters.slack.action_ids import section
 from adapters.slack.outbound.blocks import SECTION, UNSURE, context
 from adapters.slack.outbound.paced_calls import PacedCalls
-from adapters.slack.outbound.text import name_of
 from gateway.render.sanitize import label
 from gateway.surface import (
     CallRejected,
@@ -72,7 +71,7 @@ class Files:
             part.key,
             [file for file in document.files if file.data],
             "\n".join(filter(None, comment)),
-            looks=name_of(agent, named=named) if agent else {},
+            looks=self._calls.looks(place, agent),
         )
 
     async def upload(

@@ -21,7 +21,7 @@ from adapters.slack.outbound.own_messages import MessageRef, Messages
 from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.refusals import Refusals
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
-from adapters.slack.outbound.text import name_of, needs_block, opening
+from adapters.slack.outbound.text import needs_block, opening
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.adapter import AuthError
 from gateway.base.describe import describe
@@ -131,7 +131,7 @@ class MessageStreams:
     async def start(self, place: Place, part: Part, speech: Speech) -> str | None:
         """Start a stream; None where it can't be streamed."""
         key = place.key
-        named, hosts = self._calls.named(place), self._calls.live_links()
+        hosts = self._calls.live_links()
         stream, text, chunks = self._begun(place, part, speech)
         if not chunks:  # it may not have been asked whether it begins
             return None
@@ -142,7 +142,7 @@ class MessageStreams:
             "recipient_team_id": team,
             "recipient_user_id": user,
             "chunks": chunks,
-            **name_of(speech.agent, named=named),
+            **self._calls.looks(place, speech.agent),
         }
         await self._statuses.open(place)
         try:

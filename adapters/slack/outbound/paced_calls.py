@@ -16,9 +16,11 @@ from adapters.slack.connection.rate_limits import (
 )
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
+from adapters.slack.outbound.avatars import avatar_address
 from gateway.base.clock import Clock
 from gateway.pacing.bucket import Bucket
 from gateway.pacing.limits import Caller, Rank
+from gateway.render.sanitize import label
 from gateway.surface import Place
 
 FLUSH = 0.7
@@ -59,6 +61,18 @@ class PacedCalls:
     def named(self, place: Place) -> bool:
         """True if a message may carry its agent's name and icon."""
         return CUSTOMIZE in self.workspace(place).scopes
+
+    def looks(self, place: Place, agent: str) -> dict[str, str]:
+        """The arguments that let a message bear its agent's name and picture.
+
+        A picture hides an emoji: docs.slack.dev/reference/methods/chat.postMessage.
+        """
+        if not agent or not self.named(place):
+            return {}
+        face = place.faces.face(agent)
+        if address := avatar_address(face, self.calls.clients.public_url):
+            return {"username": label(face.name, 80), "icon_url": address}
+        return {"username": label(face.name, 80), "icon_emoji": f":{face.emoji}:"}
 
     def asker(self, place: Place) -> tuple[str, str]:
         """The asker's workspace and user id; the bot's own if none."""

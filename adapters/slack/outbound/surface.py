@@ -30,7 +30,7 @@ from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.notification import summary
 from adapters.slack.outbound.own_messages import Messages
 from adapters.slack.outbound.paced_calls import FLUSH, PacedCalls
-from adapters.slack.outbound.text import length, name_of, neutral
+from adapters.slack.outbound.text import length, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.pacing.limits import Rank
@@ -262,7 +262,7 @@ class SlackSurface:
             part.key,
             blocks=speech_blocks(part, shown, named=named, feedback=not speech.growing),
             text=summary(part, self._calls.own),
-            looks=name_of(speech.agent, named=named),
+            looks=self._calls.looks(place, speech.agent),
         )
 
     async def _attach(self, place: Place, part: Part, card: Card) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 
 from gateway.render.formulas import open_formula
 from gateway.render.markdown import Dialect, markdown
-from gateway.render.sanitize import label
 from gateway.render.split import Context, with_closed_fence
 
 UNSETTLED = 600
@@ -39,17 +37,6 @@ _BRACKET = re.compile(r"[\[\]]")
 _TICKS = re.compile(r"`+")
 _TASK = re.compile(r"[ \t>]*+(?:[-*+]|[0-9]{1,9}[.)])[ \t]++\[[ xX]\][ \t]")
 
-_ICONS = (
-    ":large_blue_circle:",
-    ":large_green_circle:",
-    ":large_purple_circle:",
-    ":large_orange_circle:",
-    ":large_yellow_circle:",
-    ":large_brown_circle:",
-    ":red_circle:",
-    ":white_circle:",
-)
-
 
 def neutral(text: str) -> str:
     """An agent's Markdown without mentions or hidden links."""
@@ -64,18 +51,6 @@ def length(text: str) -> int:
 def mentions(users: Iterable[str]) -> str:
     """Mentions of people by their ids of Slack."""
     return " ".join(f"<@{user}>" for user in users)
-
-
-def icon(agent: str) -> str:
-    """The emoji that stands for an agent, always the same."""
-    return _ICONS[hashlib.sha256(agent.encode()).digest()[0] % len(_ICONS)]
-
-
-def name_of(agent: str, *, named: bool) -> dict[str, str]:
-    """The arguments that let a message bear its agent's name and icon."""
-    if not named:
-        return {}
-    return {"username": label(agent, 80), "icon_emoji": icon(agent)}
 
 
 def settled(text: str) -> str:

@@ -22,7 +22,7 @@ _HERE = """
 """
 
 _PROGRESS = """
-    SELECT t.key, t.owner, t.last_seq, d.told, d.gone, d.doubtful, d.doubtful_since
+    SELECT t.key, t.team, t.owner, t.last_seq, d.told, d.gone, d.doubtful, d.doubtful_since
     FROM threads t LEFT JOIN deliveries d ON d.thread = t.id WHERE t.id = :thread
 """
 _ROWS = "SELECT * FROM outbox WHERE thread = :thread ORDER BY item, n, generation"
@@ -116,6 +116,7 @@ def delivery(connection: Connection, thread: str) -> Delivery:
     known = progress[0]
     return Delivery(
         key=ConversationKey.parse(known["key"]),
+        team=known["team"],
         owner=known["owner"],
         told=known["told"] or 0,
         gone=known["gone"] or "",

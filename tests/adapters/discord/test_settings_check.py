@@ -3,7 +3,7 @@
 from pydantic import SecretStr
 
 import adapters.discord
-from adapters.discord import check
+from adapters.discord import check, people_named
 from adapters.discord.testing import DiscordSimulator
 from gateway.config.routes import Route
 from tests.adapters.discord.serving import config_of
@@ -141,3 +141,12 @@ async def test_people_and_roles_that_are_not_there_are_named(discord: DiscordSim
         "a route lets in 998877665544332211, but Discord knows no such user",
         "a route lets in the role 998877665544332212, which none of its servers has",
     )
+
+
+async def test_people_are_found_by_their_names_and_nicknames(discord: DiscordSimulator) -> None:
+    discord.person("alice")
+    bob = discord.person("bob")
+    discord.home.members[bob.id].nick = "Alice Two"
+    found = await people_named(config_of(discord), ["Alice", "Ann"])
+    assert {"alice", "Alice Two", discord.bot.name} <= {*found}
+    assert len(discord.calls("GET", "/guilds/{guild_id}/members/search")) == 2

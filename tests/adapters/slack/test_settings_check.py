@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 from click.testing import CliRunner
 
-from adapters.slack import Config, check
+from adapters.slack import Config, check, people_named
 from adapters.slack.manifest import NEW_APP, Reach, events_of, manifest_of, reach_of, scopes_of
 from adapters.slack.testing import SlackSimulator
 from gateway.app.load import load_config
@@ -329,3 +329,11 @@ def test_check_asks_the_platform_unless_it_is_offline(tmp_path: Path) -> None:
     assert "could not be reached" in online.output
     offline = CliRunner().invoke(main, ["check", "--offline", "--config", str(path)])
     assert "could not be reached" not in offline.output
+
+
+async def test_names_of_people_are_looked_up_on_all_pages(slack: SlackSimulator) -> None:
+    for n in range(250):
+        slack.person(f"person-{n}")
+    found = await people_named(config_of(slack), ["Ann Lee"])
+    assert {"Person-7", "person-0", "person-249", slack.bot.name} <= {*found}
+    assert len(slack.calls("users.list")) == 2

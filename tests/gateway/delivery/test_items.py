@@ -20,7 +20,9 @@ from gateway.delivery.items import (
     may_change,
     stamp,
     whole_text,
+    with_names,
 )
+from gateway.events import TurnFinished, WorkHandedOff
 from gateway.outbox import OutboxRow
 from gateway.surface import Activity, Document, Line, Speech
 from tests.fakes.scripted_surface import Board, Surface
@@ -120,3 +122,14 @@ def test_what_may_change_is_known_and_stamped() -> None:
     item.growing = False
     assert not may_change(item)
     assert not may_change(LineItem(id="n:1", seq=1, asker="", line=Line(text="")))
+
+
+def test_agents_have_their_names_for_people_in_each_event() -> None:
+    names = {"front": "Front desk", "refunds": "Refunds"}
+    handed = WorkHandedOff(thread="t", turn="u", agent="front", target="refunds")
+    shown = with_names(handed, names)
+    assert isinstance(shown, WorkHandedOff)
+    assert (shown.agent, shown.target) == ("Front desk", "Refunds")
+    assert with_names(handed, {}) is handed
+    done = TurnFinished(thread="t", turn="u", outcome="done")
+    assert with_names(done, names) == done

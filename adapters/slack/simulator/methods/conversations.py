@@ -35,7 +35,7 @@ def list_(call: Call) -> Json:
         and (channel.kind == "channel" or call.bot in channel.members)
         and not (channel.archived and call.flag("exclude_archived"))
     ]
-    page, cursor = _page(call, found)
+    page, cursor = page_of(call, found)
     return {
         "channels": [channel.json(call.bot) for channel in page],
         "response_metadata": {"next_cursor": cursor},
@@ -67,7 +67,7 @@ def members(call: Call) -> Json:
     """
     channel = find_channel(call)
     need_scope(call, channel.kind, "read")
-    page, cursor = _page(call, sorted(channel.members))
+    page, cursor = page_of(call, sorted(channel.members))
     return {"members": page, "response_metadata": {"next_cursor": cursor}}
 
 
@@ -89,7 +89,7 @@ def of_member(call: Call) -> Json:
         and call.bot in channel.members
         and not (channel.archived and call.flag("exclude_archived"))
     ]
-    page, cursor = _page(call, found)
+    page, cursor = page_of(call, found)
     told = [channel.json(call.bot) for channel in page]
     for each in told:
         each.pop("is_member", None)
@@ -158,7 +158,7 @@ def _within(call: Call, messages: list[Message]) -> list[Message]:
 
 def _messages(call: Call, channel: Channel, found: Sequence[Message]) -> Json:
     most = MOST_OUTSIDE_MARKETPLACE if call.world.app.outside_marketplace else None
-    page, cursor = _page(call, found, most)
+    page, cursor = page_of(call, found, most)
     metadata = call.flag("include_all_metadata")
     answer: Json = {
         "messages": [channel.read(each, metadata=metadata) for each in page],
@@ -169,7 +169,7 @@ def _messages(call: Call, channel: Channel, found: Sequence[Message]) -> Json:
     return answer
 
 
-def _page(call: Call, items: Sequence[T], most: int | None = None) -> tuple[Sequence[T], str]:
+def page_of(call: Call, items: Sequence[T], most: int | None = None) -> tuple[Sequence[T], str]:
     """The requested page of the items, and the cursor of the next."""
     cursor = call.text("cursor")
     if cursor and not cursor.isdigit():

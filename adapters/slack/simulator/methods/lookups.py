@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError
+from adapters.slack.simulator.methods.conversations import page_of
 from adapters.slack.simulator.places import find_channel
 from adapters.slack.simulator.state import Channel, Json, Message
 
@@ -29,6 +30,15 @@ def info(call: Call) -> Json:
         if home.enterprise == call.workspace.enterprise:
             found.pop("is_stranger", None)
     return {"user": found}
+
+
+@method("users.list", "users:read", per_minute=20)
+def list_people(call: Call) -> Json:
+    """All people of the workspace: docs.slack.dev/reference/methods/users.list."""
+    found = [*call.workspace.users.values()]
+    page, cursor = page_of(call, found)
+    members = [each.json(call.workspace_id) for each in page]
+    return {"members": members, "response_metadata": {"next_cursor": cursor}}
 
 
 @method("usergroups.list", "usergroups:read", per_minute=20)

@@ -242,7 +242,7 @@ async def test_a_message_that_can_not_be_taken_just_now_is_taken_later(
     async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
         discord.faults.plan(ServerError(503), path="/members/{user_id}")
         await alice.says(alice.direct, "who am I?")
-        await discord.until(lambda: bot_texts(discord, alice.direct) == ["-# **solo**\nOne."])
+        await discord.until(lambda: bot_texts(discord, alice.direct) == ["-# 🐺 **solo**\nOne."])
         await wait_delivered(gateway)
 
 

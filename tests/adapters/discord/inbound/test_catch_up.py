@@ -186,7 +186,7 @@ async def test_what_is_older_waits_below_a_button(
         await discord.answered(await alice.clicks(offer, "Answer now"))
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
         await wait_delivered(gateway)
-    assert bot_texts(discord, thread_of(asked)) == ["-# **solo**\nLate, but here."]
+    assert bot_texts(discord, thread_of(asked)) == ["-# 🐺 **solo**\nLate, but here."]
     (button,) = [each for row in offer.components for each in row["components"]]
     assert (button["label"], button["disabled"]) == ("Answered", True)
 
@@ -635,7 +635,7 @@ async def test_what_a_store_that_went_back_may_have_answered_is_offered(
         (offer,) = await discord.until(lambda: bot_messages(discord, general))
         await wait_caught_up(gateway, offer=1)
     assert offer.referenced is asked
-    assert bot_texts(discord, thread_of(asked)) == ["-# **solo**\nOne."]
+    assert bot_texts(discord, thread_of(asked)) == ["-# 🐺 **solo**\nOne."]
 
 
 async def test_a_message_that_can_not_be_taken_for_long_is_read_later(

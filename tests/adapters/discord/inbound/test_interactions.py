@@ -52,7 +52,7 @@ async def test_a_slash_command_begins_a_conversation(
         used = await alice.slash(general, "ask", text="the answer?")
         await discord.until(lambda: used.response and used.response.thread)
         thread = thread_of(response_of(used))
-        await discord.until(lambda: bot_texts(discord, thread) == ["-# **solo**\nForty-two."])
+        await discord.until(lambda: bot_texts(discord, thread) == ["-# 🐺 **solo**\nForty-two."])
         await discord.until(lambda: "the answer?" in response_of(used).content)
         await alice.says(thread, "sure?")
         await discord.until(lambda: len(bot_texts(discord, thread)) == 2)
@@ -166,7 +166,7 @@ async def test_a_question_that_is_to_be_private_is_seen_by_its_author_alone(
         used = await alice.slash(general, "ask", text="am I alone?")
         await discord.until(lambda: used.response)
         (thread,) = await discord.until(lambda: discord.threads(general))
-        await discord.until(lambda: bot_texts(discord, thread) == ["-# **solo**\nYes."])
+        await discord.until(lambda: bot_texts(discord, thread) == ["-# 🐺 **solo**\nYes."])
         await discord.until(lambda: thread.mention in response_of(used).content)
         await wait_delivered(gateway)
     assert response_of(used).visible_to is alice.user
@@ -410,7 +410,7 @@ async def test_a_question_in_a_direct_message_is_noticed_in_time_while_its_perso
         discord.faults.plan(Delay(4.0), path="/members/")
         used = await discord.answered(await alice.slash(alice.direct, "ask", text="hello?"))
         await discord.until(lambda: used.response and "hello?" in used.response.content)
-        await discord.until(lambda: "-# **solo**\nHi." in bot_texts(discord, alice.direct))
+        await discord.until(lambda: "-# 🐺 **solo**\nHi." in bot_texts(discord, alice.direct))
         await wait_delivered(gateway)
     assert discord.missed_interactions == []
 

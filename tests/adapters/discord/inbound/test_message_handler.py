@@ -410,7 +410,7 @@ async def test_a_long_answer_is_its_beginning_and_a_file(
     assert shown[-1].attachments[0].content.decode() == text
     # Somebody may write between them, so each says whose it is.
     names = [each.content.partition("\n")[0] for each in shown[:-1]]
-    assert names == ["-# **solo**", *["-# **solo**, continued"] * (len(names) - 1)]
+    assert names == ["-# 🐺 **solo**", *["-# 🐺 **solo**, continued"] * (len(names) - 1)]
     assert len(names) > 1
 
 

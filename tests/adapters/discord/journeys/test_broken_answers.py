@@ -43,8 +43,8 @@ async def test_the_next_answer_is_a_post_below_the_error(
         await discord.until(lambda: len(bot_texts(discord, thread_of(asked))) == 3)
         await wait_delivered(gateway)
         again = bot_texts(discord, thread_of(asked))
-    assert half == f"-# **solo**\n{HALF}and\n-# {BROKE_OFF}"
-    assert again == [half, error, "-# **solo**\nThe whole answer."]
+    assert half == f"-# 🐺 **solo**\n{HALF}and\n-# {BROKE_OFF}"
+    assert again == [half, error, "-# 🐺 **solo**\nThe whole answer."]
 
 
 async def test_a_refused_picture_is_left_out_when_people_try_again(

@@ -38,11 +38,11 @@ async def test_a_mention_is_answered_in_a_thread_of_its_own(
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
         await wait_delivered(gateway)
 
-        assert bot_texts(discord, thread_of(asked)) == ["-# **solo**\nHello, Alice."]
+        assert bot_texts(discord, thread_of(asked)) == ["-# 🐺 **solo**\nHello, Alice."]
         assert thread_of(asked).name == "say hello"
         await alice.says(thread_of(asked), "and now?")
         await discord.until(lambda: len(bot_texts(discord, thread_of(asked))) == 2)
-    assert bot_texts(discord, thread_of(asked))[1] == "-# **solo**\nBye."
+    assert bot_texts(discord, thread_of(asked))[1] == "-# 🐺 **solo**\nBye."
     assert discord.pings == []
     assert discord.calls("PATCH") == []
 
@@ -72,13 +72,13 @@ async def test_an_answer_streams_by_edits_and_a_hand_off_begins_another_message(
     async with serving(discord, tmp_path, teams) as gateway:
         asked = await alice.mentions(general, "how many?")
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
-        assert bot_texts(discord, thread_of(asked))[0].startswith("-# **ann**")
+        assert bot_texts(discord, thread_of(asked))[0].startswith("-# 🐳 **ann**")
         await discord.until(lambda: any(each.channel is asked.thread for each in discord.typing))
         go_on.set()
         await discord.until(lambda: "seven" in "".join(bot_texts(discord, thread_of(asked))))
         await wait_delivered(gateway)
         texts = bot_texts(discord, thread_of(asked))
-    assert [text.splitlines()[0] for text in texts] == ["-# **ann**", "-# **bob**"]
+    assert [text.splitlines()[0] for text in texts] == ["-# 🐳 **ann**", "-# 🦉 **bob**"]
     assert texts[1].endswith("It is seven. DONE")
     assert "\u2192 bob" in texts[0]
     assert discord.avoidable_429s == []
@@ -95,8 +95,8 @@ async def test_who_is_addressed_speaks_first_and_a_person_of_that_name_is_no_age
     teams = ScriptedTeams(team, participants=("planner", "writer", "bob"))
     async with serving(discord, tmp_path, teams) as gateway:
         for text, answer in [
-            ("@Writer: what do you think?", "-# **writer**\nwriter here"),
-            (f"{bob.mention} is here", "-# **planner**\nplanner here"),
+            ("@Writer: what do you think?", "-# 🦈 **writer**\nwriter here"),
+            (f"{bob.mention} is here", "-# 🐧 **planner**\nplanner here"),
         ]:
             asked = await alice.mentions(general, text)
             await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))  # noqa: B023
@@ -110,7 +110,7 @@ async def test_a_direct_message_is_answered_where_it_stands(
     alice = discord.person("alice")
     async with serving(discord, tmp_path, lambda: solo("Hi.", "Again.")) as gateway:
         await alice.says(alice.direct, "hello")
-        await discord.until(lambda: bot_texts(discord, alice.direct) == ["-# **solo**\nHi."])
+        await discord.until(lambda: bot_texts(discord, alice.direct) == ["-# 🐺 **solo**\nHi."])
         await alice.says(alice.direct, "hello?")
         await discord.until(lambda: len(bot_texts(discord, alice.direct)) == 2)
         await wait_delivered(gateway)
@@ -162,14 +162,14 @@ async def test_where_no_threads_can_be_made_a_chain_of_replies_is_the_conversati
     discord.deny(general, discord.bot, "create_public_threads")
     async with serving(discord, tmp_path, lambda: solo("One.", "Two.")) as gateway:
         asked = await alice.mentions(general, "count")
-        await discord.until(lambda: bot_texts(discord, general) == ["-# **solo**\nOne."])
+        await discord.until(lambda: bot_texts(discord, general) == ["-# 🐺 **solo**\nOne."])
         answer = discord.messages(general)[-1]
         assert answer.referenced is asked
         await alice.says(general, "go on", reply_to=answer)
         await discord.until(lambda: len(bot_texts(discord, general)) == 2)
         await wait_delivered(gateway)
         assert len(await gateway.store.run(threads.threads)) == 1
-    assert bot_texts(discord, general)[1] == "-# **solo**\nTwo."
+    assert bot_texts(discord, general)[1] == "-# 🐺 **solo**\nTwo."
     assert discord.pings == []
 
 
@@ -198,7 +198,7 @@ async def test_an_answer_beyond_what_is_shown_tells_how_long_it_is_while_it_grow
     assert "still writing" not in "".join(each.content for each in parts)
     told = [each.content.endswith("on.\n-# The rest is in solo.md below.") for each in parts]
     assert told == [*[False] * (len(parts) - 1), True]
-    assert whole.content == "-# **solo**\nThe whole answer, 10,408 characters:"
+    assert whole.content == "-# 🐺 **solo**\nThe whole answer, 10,408 characters:"
     assert len(parts) <= config.answer_messages
     assert sum(len(each.content) for each in parts) <= config.answer_characters + 1600
     assert whole.attachments[0].content.decode() == words * 4 + "The end."
@@ -213,7 +213,7 @@ async def test_a_private_thread_is_for_its_author(
         asked = await alice.mentions(general, "a secret")
         await discord.until(lambda: discord.threads(general))
         (thread,) = discord.threads(general)
-        await discord.until(lambda: bot_texts(discord, thread) == ["-# **solo**\nOne."])
+        await discord.until(lambda: bot_texts(discord, thread) == ["-# 🐺 **solo**\nOne."])
         await wait_delivered(gateway)
         (pointer,) = bot_messages(discord, general)
         assert pointer.referenced is asked
@@ -271,7 +271,7 @@ async def test_where_somebody_has_written_is_forgotten_with_them_and_not_with_a_
             await alice.mentions(general, "hello")
             await discord.until(lambda: discord.threads(general))
             (place,) = discord.threads(general)
-        await discord.until(lambda: bot_texts(discord, place) == ["-# **solo**\nOne."])
+        await discord.until(lambda: bot_texts(discord, place) == ["-# 🐺 **solo**\nOne."])
         await wait_delivered(gateway)
         assert len(await kept()) == 1
         (first,) = await gateway.client.threads()
@@ -292,7 +292,7 @@ async def test_a_post_in_a_forum_is_a_conversation(
         discord, tmp_path, lambda: solo("Try this.", "Gladly."), routes=[always]
     ) as gateway:
         post = await alice.opens_post(forum, "It is broken", "What now?")
-        await discord.until(lambda: bot_texts(discord, post) == ["-# **solo**\nTry this."])
+        await discord.until(lambda: bot_texts(discord, post) == ["-# 🐺 **solo**\nTry this."])
         await alice.says(post, "thanks")
         await discord.until(lambda: len(bot_texts(discord, post)) == 2)
         await wait_delivered(gateway)

@@ -25,7 +25,7 @@ async def test_a_cut_answer_has_its_mark_below_the_text(
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
         await wait_delivered(gateway)
         answer = bot_texts(discord, thread_of(asked))[0]
-    assert answer == f"-# **solo**\n{HALF.strip()}\n-# {MARKS['cut']}"
+    assert answer == f"-# 🐺 **solo**\n{HALF.strip()}\n-# {MARKS['cut']}"
 
 
 async def test_its_button_lets_the_agent_go_on_in_a_new_message_below(
@@ -45,4 +45,4 @@ async def test_its_button_lets_the_agent_go_on_in_a_new_message_below(
         await wait_delivered(gateway)
         texts = bot_texts(discord, thread_of(asked))
         assert not bot_messages(discord, thread_of(asked))[1].components
-    assert texts == [before, "-# solo can go on from there.", "-# **solo**\nqueen."]
+    assert texts == [before, "-# solo can go on from there.", "-# 🐺 **solo**\nqueen."]

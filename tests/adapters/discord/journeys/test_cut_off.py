@@ -24,4 +24,4 @@ async def test_an_answer_waits_until_the_node_is_back(
         assert discord.calls("POST") == []
         cut_off.lasts = False
         await wait_delivered(gateway)
-    assert bot_texts(discord, alice.direct) == ["-# **solo**\nHere."]
+    assert bot_texts(discord, alice.direct) == ["-# 🐺 **solo**\nHere."]

@@ -71,7 +71,7 @@ async def test_a_disk_that_takes_nothing_for_a_while_ends_neither_the_bot_nor_wh
     assert (
         bot_texts(discord, thread_of(asked))
         == bot_texts(discord, bob.direct)
-        == ["-# **solo**\nHere."]
+        == ["-# 🐺 **solo**\nHere."]
     )
 
 

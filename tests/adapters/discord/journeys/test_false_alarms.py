@@ -117,7 +117,7 @@ async def test_an_ordinary_question_is_a_card_and_nothing_else(
         await wait_delivered(gateway)
     asked, answer = bot_texts(discord, alice.direct)
     assert asked == "**solo** asked:\nWhich colour?\n-# Alice answered: blue"
-    assert answer == "-# **solo**\nBlue it is."
+    assert answer == "-# 🐺 **solo**\nBlue it is."
     assert len(discord.calls("POST", MESSAGES)) == 2
     assert discord.calls("DELETE", MESSAGE) == []
 
@@ -168,7 +168,7 @@ async def test_what_a_second_attempt_says_shorter_leaves_no_alarm(
     async with serving(discord, tmp_path, team) as gateway:
         await discord.until(lambda: "Only this." in str(bot_texts(discord, alice.direct)))
         await wait_delivered(gateway)
-    assert bot_texts(discord, alice.direct) == ["-# **solo**\nOnly this."]
+    assert bot_texts(discord, alice.direct) == ["-# 🐺 **solo**\nOnly this."]
 
 
 async def test_words_that_turn_out_to_be_a_thought_leave_no_alarm(

@@ -59,10 +59,10 @@ async def test_an_answer_stands_there_once(
         await discord.until(lambda: bot_texts(discord, alice.direct), seconds=20)
         go_on.set()
         await discord.until(
-            lambda: bot_texts(discord, alice.direct) == ["-# **solo**\nOne two."], seconds=20
+            lambda: bot_texts(discord, alice.direct) == ["-# 🐺 **solo**\nOne two."], seconds=20
         )
         await wait_delivered(gateway)
-    assert bot_texts(discord, alice.direct) == ["-# **solo**\nOne two."]
+    assert bot_texts(discord, alice.direct) == ["-# 🐺 **solo**\nOne two."]
     assert discord.avoidable_429s == []
 
 
@@ -79,7 +79,7 @@ async def test_a_thread_that_is_archived_meanwhile_is_opened_again(
         discord.archive(thread_of(asked))
         go_on.set()
         await discord.until(
-            lambda: bot_texts(discord, thread_of(asked)) == ["-# **solo**\nOne two."]
+            lambda: bot_texts(discord, thread_of(asked)) == ["-# 🐺 **solo**\nOne two."]
         )
         await wait_delivered(gateway)
     assert not thread_of(asked).archived
@@ -109,7 +109,7 @@ async def test_a_thread_that_a_moderator_locks_stays_as_it_is(
         assert [(each.id, each.content) for each in discord.messages(thread)] == before
         discord.lock(thread, locked=False)
         await alice.says(thread, "and now?")
-        await discord.until(lambda: bot_texts(discord, thread)[-1:] == ["-# **solo**\nBack."])
+        await discord.until(lambda: bot_texts(discord, thread)[-1:] == ["-# 🐺 **solo**\nBack."])
         await wait_delivered(gateway)
 
 
@@ -149,7 +149,7 @@ async def test_a_thread_that_is_taken_away_ends_alone(
         await model.asked()
         await wait_delivered(gateway)
         await alice.says(alice.direct, "and elsewhere?")
-        await discord.until(lambda: "-# **solo**\nFine." in bot_texts(discord, alice.direct))
+        await discord.until(lambda: "-# 🐺 **solo**\nFine." in bot_texts(discord, alice.direct))
         await wait_delivered(gateway)
         if what != "locked":
             assert f"I can't answer you in <#{general.id}>: " in bot_texts(discord, alice.direct)[0]
@@ -174,7 +174,7 @@ async def test_what_a_moderator_deletes_while_it_grows_is_not_posted_again(
         await alice.says(thread_of(asked), "go on")
         await discord.until(lambda: bot_texts(discord, thread_of(asked)))
         await wait_delivered(gateway)
-    assert bot_texts(discord, thread_of(asked)) == ["-# **solo**\nFine."]
+    assert bot_texts(discord, thread_of(asked)) == ["-# 🐺 **solo**\nFine."]
 
 
 async def test_a_card_that_a_moderator_deletes_is_not_posted_again(
@@ -193,7 +193,7 @@ async def test_a_card_that_a_moderator_deletes_is_not_posted_again(
         await discord.until(
             lambda: (
                 bot_texts(discord, thread_of(asked))[-1:]
-                == ["-# **solo**\n-# \u2713 ring\nIt rang."]
+                == ["-# 🐺 **solo**\n-# \u2713 ring\nIt rang."]
             )
         )
         await wait_delivered(gateway)

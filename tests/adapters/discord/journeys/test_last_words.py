@@ -35,7 +35,7 @@ async def test_a_turn_without_a_word_says_so_and_its_button_asks_again(
         assert not bot_messages(discord, thread_of(asked))[0].components
         texts = bot_texts(discord, thread_of(asked))
     assert SILENT in said
-    assert texts == [said, "-# **solo**\nFine."]
+    assert texts == [said, "-# 🐺 **solo**\nFine."]
 
 
 async def test_the_word_that_ends_the_work_never_reaches_discord(
@@ -51,9 +51,9 @@ async def test_the_word_that_ends_the_work_never_reaches_discord(
         )
         go.set()
         await discord.until(
-            lambda: bot_texts(discord, thread_of(asked)) == ["-# **solo**\nAll is done."]
+            lambda: bot_texts(discord, thread_of(asked)) == ["-# 🐺 **solo**\nAll is done."]
         )
         await wait_delivered(gateway)
-        assert bot_texts(discord, thread_of(asked)) == ["-# **solo**\nAll is done."]
+        assert bot_texts(discord, thread_of(asked)) == ["-# 🐺 **solo**\nAll is done."]
         sent = discord.calls()
     assert "TERM" not in str(sent)

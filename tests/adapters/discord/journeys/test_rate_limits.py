@@ -113,5 +113,5 @@ async def test_a_ban_for_invalid_requests_is_waited_for(
         await alice.says(alice.direct, "hello?")
         await discord.until(lambda: bot_texts(discord, alice.direct))
         await wait_delivered(gateway)
-    assert bot_texts(discord, alice.direct) == ["-# **solo**\nHere."]
+    assert bot_texts(discord, alice.direct) == ["-# 🐺 **solo**\nHere."]
     assert sum(call.status == 429 for call in discord.calls()) <= 4

@@ -47,4 +47,4 @@ async def test_a_thought_is_quoted_while_it_grows_and_gives_way_to_the_answer(
     assert "@everyone" not in "".join(quoted)
     assert "\x1b" not in "".join(quoted)
     assert all(line.startswith("> ") for line in quoted[1:])
-    assert said == ["-# **solo**\nThe answer."]
+    assert said == ["-# 🐺 **solo**\nThe answer."]

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from adapters.discord.connection.message_body import CONTENT, SUPPRESS_EMBEDS
 from adapters.discord.connection.rest import Rest
 from adapters.discord.conversations.threads import MessageTargets
+from adapters.discord.outbound.payloads import MARK
 from adapters.discord.outbound.surface import NONCE_SECONDS, DiscordSurface
 from adapters.discord.simulator.components import walk
 from adapters.discord.testing import (
@@ -173,8 +174,8 @@ async def test_the_longest_of_everything_fits(harness: DiscordHarness) -> None:
     full, plain, growing = bot_texts(harness.discord, thread_of(harness.asked))
     assert text in full
     assert text in plain
-    assert len(full) == CONTENT
-    assert CONTENT - 60 <= len(growing) <= CONTENT
+    assert CONTENT - MARK <= len(full) <= CONTENT  # an emoji may be longer
+    assert CONTENT - 60 - MARK <= len(growing) <= CONTENT
 
 
 async def test_a_call_that_comes_late_takes_no_text_away(harness: DiscordHarness) -> None:
@@ -204,7 +205,7 @@ async def test_a_text_fills_what_the_rest_of_its_message_leaves(
     await harness.surface.post(harness.place, Part(key="k", content=replace(speech, text=text)))
     (shown,) = bot_texts(harness.discord, thread_of(harness.asked))
     assert text in shown
-    assert CONTENT - 150 < len(shown) <= CONTENT
+    assert CONTENT - 150 - MARK < len(shown) <= CONTENT
 
 
 @pytest.mark.parametrize(
@@ -304,7 +305,7 @@ async def test_the_same_key_again_says_what_it_says_now(harness: DiscordHarness)
     await harness.surface.post(harness.place, first)
     later = Part(key="k", content=Speech(agent="solo", text="One two."))
     await harness.surface.post(harness.place, later)
-    assert bot_texts(harness.discord, thread_of(harness.asked)) == ["-# **solo**\nOne two."]
+    assert bot_texts(harness.discord, thread_of(harness.asked)) == ["-# 🐺 **solo**\nOne two."]
 
 
 async def test_a_title_is_given_only_where_it_is_another(harness: DiscordHarness) -> None:
@@ -369,9 +370,9 @@ async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_n
                     clock.advance(1.0)
                     await asyncio.sleep(0.01)
     first, answer, meanwhile, *again = bot_texts(discord, thread_of(harness.asked))
-    assert (first, answer) == ("-# First.", "-# **solo**\nAll is well.")
+    assert (first, answer) == ("-# First.", "-# 🐺 **solo**\nAll is well.")
     assert meanwhile == "-# Meanwhile."
-    assert again == ([f"-# **solo**\nAll is well.\n{TWICE}"] if late else [])
+    assert again == ([f"-# 🐺 **solo**\nAll is well.\n{TWICE}"] if late else [])
 
 
 @pytest.mark.parametrize(
@@ -427,7 +428,7 @@ async def test_who_came_stands_above_and_who_is_next_below(harness: DiscordHarne
     await harness.surface.post(harness.place, Part(key="k", content=speech))
     (shown,) = bot_texts(harness.discord, thread_of(harness.asked))
     assert shown.splitlines() == [
-        "-# **cy**",
+        "-# 🐶 **cy**",
         "-# ann \u2192 bob \u00b7 bob \u2192 cy",
         "-# \u2713 search",
         "Here.",
@@ -444,13 +445,13 @@ async def test_links_are_dead_while_the_text_grows_and_live_at_its_end(
     message = await harness.surface.post(harness.place, part)
     place = thread_of(harness.asked)
     assert bot_texts(harness.discord, place) == [
-        "-# **solo**\nSee it (`https://a.example/x`), `https://b.example/y`. `</div>`"
+        "-# 🐺 **solo**\nSee it (`https://a.example/x`), `https://b.example/y`. `</div>`"
     ]
     await harness.surface.edit(
         harness.place, message, replace(part, content=replace(growing, growing=False))
     )
     assert bot_texts(harness.discord, place) == [
-        "-# **solo**\nSee [it](https://a.example/x) (a.example), https://b.example/y. `</div>`"
+        "-# 🐺 **solo**\nSee [it](https://a.example/x) (a.example), https://b.example/y. `</div>`"
     ]
     (shown,) = bot_messages(harness.discord, place)
     assert shown.flags & SUPPRESS_EMBEDS
@@ -460,7 +461,7 @@ async def test_links_are_dead_while_the_text_grows_and_live_at_its_end(
 async def test_code_stays_as_it_is(harness: DiscordHarness, code: str) -> None:
     speech = Speech(agent="solo", text=harness.surface.neutral(code))
     await harness.surface.post(harness.place, Part(key="k", content=speech))
-    assert bot_texts(harness.discord, thread_of(harness.asked)) == [f"-# **solo**\n{code}"]
+    assert bot_texts(harness.discord, thread_of(harness.asked)) == [f"-# 🐺 **solo**\n{code}"]
 
 
 async def test_a_refused_rename_does_not_keep_a_thread_from_being_opened_again(

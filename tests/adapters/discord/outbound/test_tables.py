@@ -140,5 +140,6 @@ async def test_a_table_that_grows_too_wide_becomes_lines_in_its_message(
         await discord.until(lambda: bot_texts(discord, alice.direct)[0].endswith("Done."))
         await wait_delivered(gateway)
     assert bot_texts(discord, alice.direct) == [
-        f"-# **solo**\n- **a:** 1 \u00b7 **b:** 2\n- **a:** 3 \u00b7 **b:** {wide.strip()}\n\nDone."
+        "-# 🐺 **solo**\n"
+        f"- **a:** 1 \u00b7 **b:** 2\n- **a:** 3 \u00b7 **b:** {wide.strip()}\n\nDone."
     ]

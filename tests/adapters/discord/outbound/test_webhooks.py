@@ -109,7 +109,7 @@ async def test_a_webhook_that_goes_between_turns_is_replaced(
         await alice.says(thread_of(asked), "go on")
         await discord.until(lambda: bot_texts(discord, thread_of(asked))[-1].endswith("Two."))
         await wait_delivered(gateway)
-    shown = "Two." if allows else "-# **solo**\nTwo."
+    shown = "Two." if allows else "-# 🐺 **solo**\nTwo."
     assert bot_texts(discord, thread_of(asked)) == ["One.", shown]
 
 
@@ -128,7 +128,7 @@ async def test_without_the_permission_and_in_direct_messages_the_bot_writes_itse
     assert (
         bot_texts(discord, thread_of(asked))
         == bot_texts(discord, alice.direct)
-        == ["-# **solo**\nHello."]
+        == ["-# 🐺 **solo**\nHello."]
     )
 
 
@@ -180,5 +180,5 @@ async def test_the_files_of_a_turn_are_one_message_of_their_agent(
         await wait_delivered(gateway)
     (posted,) = [each for each in bot_messages(discord, thread_of(asked)) if each.attachments]
     assert sorted(each.content for each in posted.attachments) == [bytes(range(9)), b"one", b"two"]
-    assert posted.author.name == "solo" if webhooks else posted.content == "-# **solo**"
+    assert posted.author.name == "solo" if webhooks else posted.content == "-# 🐺 **solo**"
     assert discord.avoidable_429s == []
