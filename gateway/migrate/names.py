@@ -22,8 +22,9 @@ ROOTS = ("autogen", "autogen_agentchat", "autogen_core", "autogen_ext")
 _CONVERSABLE = ("teams.conversable",)
 _TWO_AGENTS = (
     "agentchat agentchat.agent agentchat.assistant_agent agentchat.chat agentchat.conversable_"
-    "agent agentchat.user_proxy_agent agentchat.utils cache cache.abstract_cache_base cache.cache "
-    "exception_utils io io.base io.console oai oai.client oai.openai_utils"
+    "agent agentchat.groupchat agentchat.user_proxy_agent agentchat.utils cache "
+    "cache.abstract_cache_base cache.cache exception_utils io io.base io.console llm_config oai "
+    "oai.client oai.openai_utils"
 )
 """Modules of version 0.2 and AG2 whose names `teams.conversable` has."""
 

@@ -19,7 +19,7 @@ _LOGGING = "teams.logging and OpenTelemetry"
 _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
 
 _OF_AG2: Mapping[str, str] = {
-    "a dict as llm_config, with api_type for the provider": "llm_config",
+    "teams.conversable.LLMConfig, with api_type for the provider": "llm_config",
     "a function of your own; AG2 has it for itself": (
         "doc_utils extensions formatting_utils import_utils json_utils math_utils"
     ),
@@ -87,10 +87,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "teams.conversable": {
-        "a team, such as SelectorGroupChat or RoundRobinGroupChat": (
-            "AgentNameConflict AgentNameConflictError GroupChat GroupChatManager NoEligibleSpeaker "
-            "NoEligibleSpeakerError UndefinedNextAgent UndefinedNextAgentError "
-            "a_initiate_group_chat initiate_group_chat"
+        "initiate_chat with a GroupChatManager": (
+            "a_initiate_group_chat a_run_group_chat initiate_group_chat run_group_chat"
         ),
         "the team Swarm, and Handoff for its agents": (
             "AFTER_WORK AfterWork AfterWorkOption ContextExpression ON_CONDITION OnCondition "
@@ -100,10 +98,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         'register_hook("update_agent_state", f), where f calls update_system_message': (
             "UPDATE_SYSTEM_MESSAGE UpdateSystemMessage"
         ),
-        "a dict as llm_config, with api_type for the provider": (
+        "LLMConfig or a dict, with api_type for the provider": (
             "AnthropicLLMConfigEntry AzureOpenAILLMConfigEntry BedrockLLMConfigEntry "
             "CerebrasLLMConfigEntry CohereLLMConfigEntry DeepSeekLLMConfigEntry "
-            "GeminiLLMConfigEntry GroqLLMConfigEntry LLMConfig MistralLLMConfigEntry "
+            "GeminiLLMConfigEntry GroqLLMConfigEntry MistralLLMConfigEntry "
             "OllamaLLMConfigEntry OpenAILLMConfigEntry TogetherLLMConfigEntry"
         ),
         "a list of dicts, or config_list_from_json": (

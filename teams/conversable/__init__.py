@@ -1,4 +1,4 @@
-"""Two-agent chats in AG2's words."""
+"""Chats of two agents and of groups in AG2's words."""
 
 from typing import TYPE_CHECKING
 
@@ -8,11 +8,20 @@ from teams.conversable._cache import AbstractCache, Cache
 from teams.conversable._chat_client import ChatCompletionModel
 from teams.conversable._chats import ChatResult
 from teams.conversable._errors import (
+    AgentNameConflict,
+    AgentNameConflictError,
     InvalidCarryOverType,
     InvalidCarryOverTypeError,
+    NoEligibleSpeaker,
+    NoEligibleSpeakerError,
     SenderRequired,
     SenderRequiredError,
+    UndefinedNextAgent,
+    UndefinedNextAgentError,
 )
+from teams.conversable._group_chat import GroupChat
+from teams.conversable._group_manager import GroupChatManager
+from teams.conversable._llm_config import LLMConfig
 from teams.conversable._model_config import config_list_from_json, filter_config
 from teams.conversable._presets import AssistantAgent, UserProxyAgent
 from teams.conversable._printing import IOConsole, IOStream
@@ -26,6 +35,8 @@ from teams.conversable._wrapper import ModelClient, OpenAIWrapper
 __all__ = [
     "AbstractCache",
     "Agent",
+    "AgentNameConflict",
+    "AgentNameConflictError",
     "AssistantAgent",
     "Cache",
     "ChatCompletionModel",
@@ -34,15 +45,22 @@ __all__ = [
     "ConversableAgent",
     "ConversableChat",
     "ConversableQueue",
+    "GroupChat",
+    "GroupChatManager",
     "IOConsole",
     "IOStream",
     "InvalidCarryOverType",
     "InvalidCarryOverTypeError",
     "LLMAgent",
+    "LLMConfig",
     "ModelClient",
+    "NoEligibleSpeaker",
+    "NoEligibleSpeakerError",
     "OpenAIWrapper",
     "SenderRequired",
     "SenderRequiredError",
+    "UndefinedNextAgent",
+    "UndefinedNextAgentError",
     "UserProxyAgent",
     "a_initiate_chats",
     "config_list_from_json",

@@ -99,6 +99,8 @@ class ConversableParticipant(StreamingChatAgent):
                 conversation.append(heard)
             with inside(ASYNC):
                 reply = await agent.a_generate_reply(messages=conversation, sender=team)
+            if reply is None and (said := agent._said_last()) is not None:
+                reply = said
             if reply is None:
                 return {"ends": True, "text": last or _last_text(conversation)}
             stored = normalised(reply, "assistant", speaker=self.name)

@@ -153,6 +153,10 @@ class ChatsMixin(RepliesMixin, PersonMixin):
                 messages.append({**joined, "role": "user"})
                 if isinstance(partner, ChatsMixin):
                     partner._conversation(self).append({**joined, "role": "assistant"})
+        return await self._own_reply(mode, partner)
+
+    async def _own_reply(self, mode: Mode, partner: Agent) -> Sent | None:
+        messages = self._conversation(partner)
         make = partial(self.generate_reply, messages=messages, sender=partner)
         a_make = partial(self.a_generate_reply, messages=messages, sender=partner)
         if getattr(self.a_generate_reply, "__func__", None) is RepliesMixin.a_generate_reply:

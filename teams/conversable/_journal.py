@@ -58,6 +58,8 @@ class Journal:
     begun: set[str] = field(default_factory=set[str])
     outcomes: dict[str, Entry] = field(default_factory=dict[str, Entry])
     _known: Settings = field(default_factory=Settings)
+    _changed_at: dict[str, str] = field(default_factory=dict[str, str])
+    """By agent: the step that noted its last change."""
 
     def load(self, entries: Iterable[Entry]) -> None:
         """Take over the entries of a run that was cut off."""
@@ -68,6 +70,7 @@ class Journal:
         self.entries.append(entry)
         if "begun" not in entry:
             self.outcomes[entry["at"]] = entry
+            self._changed_at |= dict.fromkeys(entry.get("agents", ()), entry["at"])
             self.begun.discard(entry["at"])
         elif entry["begun"]:
             self.begun.add(entry["at"])
@@ -85,13 +88,19 @@ class Journal:
         agents: Iterable[Agent | AgentState | None] = (),
         what: str = "",
     ) -> Any:
-        """Note an outcome; returns it as a replay will."""
+        """Note an outcome; returns it as a replay will.
+
+        A replay leaves out the steps within: what they changed is noted with it.
+        """
         entry: Entry = {"at": path, "outcome": json_copy(outcome, what)}
         changed: Settings = {}
-        for name in {each.name for each in agents if each is not None} & self.agents.keys():
+        within = {name for name, at in self._changed_at.items() if at.startswith(f"{path}/")}
+        for name in {
+            each.name for each in agents if each is not None
+        } & self.agents.keys() | within:
             agent = self.agents[name]
             standing = json_copy(save_standing(agent), f"standing of agent {name!r}")
-            if standing != self._known.get(name):
+            if name in within or standing != self._known.get(name):
                 self._known[name] = changed[name] = standing
         if changed:
             entry["agents"] = changed
@@ -125,6 +134,8 @@ class Scope:
     """The chats around this place, outermost first."""
     speaker: str = ""
     count: int = 0
+    is_hidden: bool = False
+    """Messages received here are not handed out: they were already."""
 
     def next(self) -> str:
         """Path of the next step."""
@@ -160,14 +171,14 @@ async def run_program(journal: Journal, program: Callable[[], Awaitable[T]]) -> 
 
 
 @contextmanager
-def inside(mode: Mode, chat: str = "") -> Generator[None]:
+def inside(mode: Mode, chat: str = "", *, hidden: bool = False) -> Generator[None]:
     """A place of its own for a part of the program."""
     scope = current_scope(mode)
     if scope is None:
         yield
         return
     chats = (*scope.chats, chat) if chat else scope.chats
-    with _within(Scope(scope.journal, scope.next(), chats, scope.speaker)):
+    with _within(Scope(scope.journal, scope.next(), chats, scope.speaker, is_hidden=hidden)):
         yield
 
 
@@ -215,7 +226,8 @@ async def step(
 
 async def show_message(mode: Mode, sender: Agent, recipient: Agent, message: Message) -> None:
     """Hand out a message that stands in both conversations."""
-    if (scope := current_scope(mode)) is None:
+    scope = current_scope(mode)
+    if scope is None or scope.is_hidden:
         return
     known = scope.journal.message_ids.pop(sender.name, None)
     metadata = {"to": recipient.name}

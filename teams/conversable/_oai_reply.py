@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from teams._base.whole_text import whole_text, whole_texts
 from teams._base.workers import in_daemon_worker
 from teams._messages.chat import FINISH
+from teams.conversable._llm_config import LLMConfig
 from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import check_llm_config
 from teams.conversable._model_messages import clean_call_name, spread_tool_responses
@@ -33,7 +34,8 @@ class ModelMixin(AgentState):
 
     def _begin_models(self, llm_config: Settings | Literal[False] | None) -> None:
         """Take the constructor's argument."""
-        given = self.DEFAULT_CONFIG if llm_config is None else llm_config
+        given = LLMConfig.get_current_llm_config() if llm_config is None else llm_config
+        given = self.DEFAULT_CONFIG if given is None else given
         self.llm_config = check_llm_config(given)
         self.client = self.client_cache = None
         self._update_client()

@@ -29,6 +29,7 @@ def save_agent(agent: AgentState) -> Settings:
     """
     messages = _by_name(agent, "chat_messages")
     state = {"type": TYPE, "version": "1.0.0", "chat_messages": messages, **save_standing(agent)}
+    state |= agent._own_state()
     return json_copy(state, f"state of agent {agent.name!r}")
 
 
@@ -52,6 +53,7 @@ def load_agent(agent: AgentState, state: Given, partners: Iterable[Agent]) -> No
         if state["type"] != TYPE:
             raise ValueError(f"The type is {state['type']!r}, not {TYPE!r}.")
         load_standing(agent, state, partners)
+        agent._load_own_state(state, partners)
 
 
 def load_standing(agent: AgentState, state: Given, partners: Iterable[Agent]) -> None:

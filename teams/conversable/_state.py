@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from teams.conversable._cache import AbstractCache
 from teams.conversable._human_input import HumanInputMode
-from teams.conversable._protocols import Agent, Message, Settings
+from teams.conversable._protocols import Agent, Given, Message, Settings
 from teams.conversable._wrapper import OpenAIWrapper
 
 
@@ -62,6 +62,17 @@ class AgentState:
     def chat_messages(self) -> dict[Agent, list[Message]]:
         """Conversations by partner; live, so that changes count."""
         return self._oai_messages
+
+    def _own_state(self) -> Settings:
+        """State that a class has beside the agent's, as JSON data."""
+        return {}
+
+    def _load_own_state(self, state: Given, partners: Iterable[Agent]) -> None:
+        """Take over what `_own_state` returned."""
+
+    def _said_last(self) -> str | None:
+        """Text that stands for no reply, where there is one."""
+        return None
 
     def _conversation(self, agent: Agent) -> list[Message]:
         """Messages exchanged with an agent; made when missing."""

@@ -81,7 +81,11 @@ ROWS = {
     "teams/conversable/_chat_client.py": {
         "format": "a method of the class that the user gives as response_format",
     },
+    "teams/conversable/_group_chat.py": {
+        "format": "templates of the program; the values are texts"
+    },
     "teams/conversable/_providers.py": {"import_module": LITERALS},
+    "teams/conversable/_speakers.py": {"format": "templates of the program; the values are texts"},
     "teams/models/_endpoint.py": {"format": "advice that stands in our own code"},
     "teams/tools/azure/_config.py": {"import_module": LITERALS},
     "teams/tools/mcp/_stdio.py": {

@@ -42,6 +42,7 @@ ROWS = {
     "teams/_snapshot/part.py": OWN,
     "teams/code_executors/_jupyter_server.py": "messages, which teams/code_executors/_kernel.py "
     "makes whole; of answers ids alone are read",
+    "teams/conversable/_group_manager.py": OWN,
     "teams/conversable/_model_config.py": FILE,
     "teams/conversable/_saving.py": OWN,
     "teams/conversable/_tool_values.py": WHOLE,

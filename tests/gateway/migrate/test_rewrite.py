@@ -74,6 +74,18 @@ from gateway.migrate.rewrite import NotPython, rewrite
             "    LocalCommandLineCodeExecutor,\n)\n",
             "from teams.code_executors.local import (\n    LocalCommandLineCodeExecutor,\n)\n",
         ),
+        (
+            "from autogen.agentchat.groupchat import GroupChat, GroupChatManager as M\n",
+            "from teams.conversable import GroupChat, GroupChatManager as M\n",
+        ),
+        (
+            "from autogen.llm_config import LLMConfig\n",
+            "from teams.conversable import LLMConfig\n",
+        ),
+        (
+            "import autogen\nautogen.GroupChat([])\n",
+            "import teams.conversable\nteams.conversable.GroupChat([])\n",
+        ),
         ("x: 'autogen.Agent | None'\n", "x: 'teams.conversable.Agent | None'\n"),
         ("from my.autogen import ConversableAgent\n",) * 2,
         ("print('about autogen_core.Image objects')\n",) * 2,
@@ -93,9 +105,8 @@ def test_a_statement(before: str, after: str) -> None:
     [
         ("from autogen_core import SingleThreadedAgentRuntime, TopicId\n", "BaseChatAgent"),
         ("import autogenstudio\n", "parley teams import"),
-        ("from autogen import GroupChat, GroupChatManager\n", "SelectorGroupChat"),
-        ("from autogen import LLMConfig\n", "a dict as llm_config"),
-        ("import autogen\nautogen.GroupChat([])\n", "SelectorGroupChat"),
+        ("from autogen import OpenAILLMConfigEntry\n", "LLMConfig or a dict"),
+        ("import autogen\nautogen.initiate_group_chat([])\n", "a GroupChatManager"),
         ("import pyautogen\n", "'Keep two-agent chats'"),
         ("from autogen.agentchat.contrib.swarm_agent import SwarmAgent\n", "the team Swarm"),
         ("from autogen.agentchat.contrib.own import Own\n", "a hook of your own"),

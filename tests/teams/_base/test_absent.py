@@ -44,13 +44,13 @@ def test_a_name_says_what_to_use_instead():
 @pytest.mark.parametrize(
     ("way", "instead"),
     [
-        ("from teams.conversable import GroupChat", "a team, such as SelectorGroupChat"),
-        ("from teams.conversable import LLMConfig", "a dict as llm_config"),
+        ("from teams.conversable import initiate_group_chat", "initiate_chat with a Group"),
+        ("from teams.conversable import OpenAILLMConfigEntry", "LLMConfig or a dict"),
         ("from teams.conversable import initiate_swarm_chat", "the team Swarm"),
         ("from teams.conversable import config_list_from_models", "a list of dicts"),
         ("from teams.conversable.agentchat.contrib.rag import Rag", "teams.conversable itself"),
         ("from teams.conversable.coding import MarkdownCodeExtractor", "teams.code_executors"),
-        ("from teams.conversable.llm_config import LLMConfigEntry", "a dict as llm_config"),
+        ("from teams.conversable.llm_config import LLMConfigEntry", "teams.conversable.LLMConfig"),
         ("from teams.conversable.function_utils import serialize_to_str", "register_function"),
         ("from teams.conversable.fast_depends import inject", "register_function"),
         ("from teams.conversable.import_utils import patch_object", "a function of your own"),
