@@ -79,7 +79,7 @@ class ChatApp(App[int], inherit_bindings=False):
         self._previewing = False
         self._theme_to_keep = ""
         settings.toggle_mouse, settings.lost = self.toggle_mouse, self.lost
-        settings.survive = self.survive
+        settings.survive, settings.read_clipboard = self.survive, self.read_clipboard
         settings.alert = settings.alert or self.alert
         self._leave_key = SecondPress(
             settings.clock.time if settings.clock else time.monotonic, SECOND_PRESS
@@ -331,6 +331,11 @@ class ChatApp(App[int], inherit_bindings=False):
         """Stop like any program at ctrl+z; `fg` in the shell goes on."""
         with self.suspend():
             stop_job()
+
+    async def read_clipboard(self, most: int) -> bytes | str | None:
+        """The image of the terminal's clipboard, or why there is none."""
+        driver = self._driver
+        return await driver.clipboard.read(most) if isinstance(driver, TerminalDriver) else None
 
     def alert(self, text: str) -> None:
         """Let the terminal call a person who looks elsewhere."""

@@ -17,6 +17,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from adapters.terminal.paste import PasteParser
+from adapters.terminal.terminal_clipboard import TerminalClipboard
 
 STDERR = 2
 """Where Textual paints."""
@@ -96,6 +97,7 @@ class TerminalDriver(LinuxDriver):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._output: OutputWorker | None = None
+        self.clipboard = TerminalClipboard(self.write)
 
     @property
     def behind(self) -> bool:
@@ -134,7 +136,11 @@ class TerminalDriver(LinuxDriver):
                 if not (data := self._read()):
                     self._loop.call_soon_threadsafe(self._app.exit, 128 + signal.SIGHUP)
                     return
-                self._process(parser.feed(decode(data)))
+                typed = self.clipboard.take_out(decode(data))
+            else:
+                typed = self.clipboard.let_go()
+            if typed:
+                self._process(parser.feed(typed))
             self._process(parser.tick())
 
     def _process(self, messages: Iterable[Message]) -> None:

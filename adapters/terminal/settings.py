@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,10 @@ def do_nothing() -> None:
 
 def do_nothing_with(name: str) -> None:
     """Stand-in for what the application does with a theme."""
+
+
+async def read_nothing(most: int) -> None:
+    """Stand-in for a terminal without an image in its clipboard."""
 
 
 def do_nothing_about(error: Exception) -> None:
@@ -68,6 +72,8 @@ class Settings:
     lost: Callable[[], None] = do_nothing
     alert: Callable[[str], None] | None = None
     """Calls a person who looks elsewhere; by default the terminal does."""
+    read_clipboard: Callable[[int], Awaitable[bytes | str | None]] = read_nothing
+    """The terminal's image, a sentence why there is none, or None: it can't tell."""
     survive: Callable[[Exception], None] = do_nothing_about
 
     def tell(self, text: str, level: NoticeLevel) -> None:

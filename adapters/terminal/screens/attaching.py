@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,19 +73,19 @@ class Attaching:
             return True
         return False
 
-    async def attach_image(self) -> str:
+    async def attach_image(self, terminal: Callable[[int], Awaitable[bytes | str | None]]) -> str:
         """Attach the clipboard's image; a sentence why there is none."""
         from adapters.terminal import clipboard, files  # not at the start
 
         with notify_errors(self._screen):
+            found = await clipboard.read_image(terminal, files.MOST_BYTES)
+            if isinstance(found, str):
+                return found
             async with self._reading:
                 held = [each.file for each in self._all]
-                name = f"image-{len(held) + 1}.png"
-                found = await clipboard.read_image(name, files.MOST_BYTES)
-                if isinstance(found, str):
-                    return found
+                found = replace(found, name=f"image-{len(held) + 1}{Path(found.name).suffix}")
                 files.check_room(found, held)
-                self._chosen.append(await self._looked_at(Path(name), (0, 0), found))
+                self._chosen.append(await self._looked_at(Path(found.name), (0, 0), found))
                 self._draw()
         return ""
 

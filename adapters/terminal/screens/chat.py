@@ -380,7 +380,7 @@ class ChatScreen(LateClicks[None]):
     @work(group="attach")
     async def _attach_image(self) -> None:
         """Attach the clipboard's image, or paste what was copied here."""
-        if why := await self.files.attach_image():
+        if why := await self.files.attach_image(self._settings.read_clipboard):
             if self.app.clipboard:
                 self._composer.action_paste()
             else:

@@ -136,10 +136,10 @@ async def test_a_pasted_path_becomes_a_file_after_a_yes(tmp_path: Path, folder: 
 
 
 async def test_ctrl_v_attaches_an_image_or_says_why_not(tmp_path: Path, folder: Path, monkeypatch):
-    image = SentFile(name="i.png", media_type="image/png", data=b"i")
+    image = SentFile(name="image.webp", media_type="image/webp", data=b"i")
     found: list[SentFile | str] = ["There is none.", image]
 
-    async def read_image(name: str, most: int) -> SentFile | str:
+    async def read_image(terminal: object, most: int) -> SentFile | str:
         return found.pop(0)
 
     monkeypatch.setattr(clipboard, "read_image", read_image)
@@ -147,7 +147,7 @@ async def test_ctrl_v_attaches_an_image_or_says_why_not(tmp_path: Path, folder: 
         await chat.press("ctrl+v")
         await chat.until_shown("There is none.")
         await chat.press("ctrl+v")
-        await chat.until_shown("files: i.png (1 byte)")
+        await chat.until_shown("files: image-1.webp (1 byte)")
 
 
 async def test_a_made_file_is_saved_and_one_that_may_run_opened_after_a_yes(
