@@ -94,6 +94,10 @@ async def _shown(name: str, place: Place) -> AsyncGenerator[str]:
                 sign = f"{scene.press.partition(',')[0]} |" if several else f"<{scene.press}>"
                 uses = "select" if several else "click"
                 await console.run_line(f"/{uses} {_number(written, sign)} {scene.press}")
+            if scene.menu:
+                await _settled(gateway, name, place, scene.on, before)
+                console.screen.refresh()
+                await console.run_line(f"/menu {_number(written, scene.on)} {scene.menu}")
             await _settled(gateway, name, place, scene.ends, before)
             console.screen.refresh()
             yield _section(place.calls()[before:], written)
@@ -175,7 +179,7 @@ async def _settled(gateway: Gateway, name: str, place: Place, text: str, before:
 
 
 def _number(written: Iterable[str], sign: str) -> str:
-    """The number of the last message with the button or the options."""
+    """The number of the last message with button, options or text."""
     number = last = ""
     for line in written:
         number = found[1] if (found := NUMBER.match(line)) else number

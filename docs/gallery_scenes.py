@@ -97,7 +97,8 @@ class Scene:
     """Something that a person asks, and the model's answers to it.
 
     `press` is the button that the person then clicks, or the options that they choose, with commas
-    between them; `ends` is a pattern of the scene's last call.
+    between them, or `menu` the entry that they choose in the menu of the message with the text
+    `on`; `ends` is a pattern of the scene's last call.
     """
 
     title: str
@@ -106,6 +107,8 @@ class Scene:
     answers: tuple[Script, ...]
     ends: str
     press: str = ""
+    menu: str = ""
+    on: str = ""
 
 
 def build(model_client: ChatCompletionClient, workdir: Path) -> Swarm:
@@ -245,5 +248,15 @@ SCENES = (
             after_tool("write_report", Reply(text="Here is the report.", chunks=1)),
         ),
         ends="report.csv",
+    ),
+    Scene(
+        title="A fork",
+        about="Alice chooses *Fork from here* in the menu of the answer: a copy of the thread "
+        "begins in a new message of the channel.",
+        asks="Name our new mug.",
+        answers=(when("Name our new mug", Reply(text="Call it Cuppa.", chunks=1)),),
+        menu="Fork from here",
+        on="Cuppa",
+        ends="is a fork of",
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -38,6 +38,8 @@ QuoteKind: TypeAlias = Literal[
 ]
 
 
+FORK = "fork-"
+"""Beginning of a root that is no message yet."""
 _PLAIN = re.compile(r"[\w.~/-]*", re.ASCII)
 """Parts that have nothing in them that needs to be quoted."""
 
@@ -83,6 +85,18 @@ class ConversationKey:
     def place(self) -> str:
         """The platform and its workspace, as one name."""
         return f"{self.platform}:{self.workspace}" if self.workspace else self.platform
+
+    def fork(self, thread: str) -> ConversationKey:
+        """The key of a fork, until its first message is there.
+
+        It is like no other: nobody can write there yet.
+        """
+        return replace(self, root=f"{FORK}{thread}-{self.root}")
+
+    @property
+    def forked(self) -> str:
+        """The origin's root in such a key; "" in others."""
+        return self.root.removeprefix(FORK).partition("-")[2] if self.root.startswith(FORK) else ""
 
     @property
     def is_local(self) -> bool:

@@ -482,7 +482,8 @@ class Notice(_Event):
     earlier notices offered and that can do nothing any more. `for_operator` tells the operator more
     than `text`: an error in the provider's words, and the setting to change. Nobody else reads it.
     `aside` is the kind of what was set aside as too long for a model, that of `agent` if known.
-    `approval` is the mode of approval that the thread has from now on.
+    `approval` is the mode of approval that the thread has from now on. `person` (Author.id) is whom
+    it is for, where that is one of many.
     """
 
     kind: Literal["notice"] = "notice"
@@ -497,6 +498,7 @@ class Notice(_Event):
     aside: AsideKind = ""
     agent: str = ""
     approval: ApprovalName = ""
+    person: str = ""
 
     @property
     def offers(self) -> tuple[tuple[str, str], ...]:

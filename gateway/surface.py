@@ -369,6 +369,19 @@ class EditSurface(Protocol):
 
 
 @runtime_checkable
+class RootSurface(Protocol):
+    """A surface whose conversations do not all hang on channel messages.
+
+    A place whose key is `forked` is that of a fork which is about to begin there; others are given
+    the channel itself.
+    """
+
+    async def root(self, place: Place, message: str) -> str:
+        """The root of the fork that begins with this message."""
+        ...
+
+
+@runtime_checkable
 class RoomSurface(Protocol):
     """A surface that tells how much text a message has room for."""
 

@@ -1,4 +1,4 @@
-"""Custom ids of buttons, menus and forms.
+"""Custom ids of buttons, menus and forms, and a command's name.
 
 They are `g:` and the gateway's id of a button, have at most 100 characters, and are the same in
 every process.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from gateway.interactions import Button
 
 LONGEST = 100
+FORK = "Fork from here"
+"""The entry in a message's menu that forks its thread."""
 
 
 def custom_id(button: Button) -> str:

@@ -14,8 +14,8 @@ from gateway.render.sanitize import label
 Block: TypeAlias = dict[str, Any]
 
 PREFIX = "g"
-ASK_TEAM = "ask_team"
-"""The `callback_id` of the entry in a message's menu."""
+ASK_TEAM, FORK = "ask_team", "fork"
+"""The `callback_id`s of the entries in a message's menu."""
 EVENT_TYPE = "parley_part"
 """The `event_type` of the metadata on every message of ours; its payload is `{"key": ...}`."""
 OPTION = 75

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote, urljoin
 
-from adapters.slack.action_ids import ASK_TEAM
+from adapters.slack.action_ids import ASK_TEAM, FORK
 from adapters.slack.config import Config
 from gateway.config.routes import ANYWHERE, Route
 from gateway.values import value
@@ -22,7 +22,7 @@ REASONS: dict[str, str] = {
     "channels:read": "to check public channels of routes, and find what was missed there",
     "chat:write": "to write messages",
     "chat:write.customize": "to write under each agent's name",
-    "commands": "for the slash command and the message shortcut",
+    "commands": "for the slash command and the message shortcuts",
     "files:read": "to receive attached files",
     "files:write": "to upload agents' files and long texts",
     "groups:history": "to receive replies in its threads in private channels",
@@ -154,7 +154,13 @@ def manifest_of(
                     "type": "message",
                     "callback_id": ASK_TEAM,
                     "description": "Pass this message on to the team",
-                }
+                },
+                {
+                    "name": "Fork from here",
+                    "type": "message",
+                    "callback_id": FORK,
+                    "description": "Go on in a copy of this thread, up to this message",
+                },
             ],
         },
         "oauth_config": oauth,

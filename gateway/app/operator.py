@@ -56,8 +56,7 @@ async def delete_thread(store: AnyStore, thread: str) -> None:
         if isinstance(writable, SocketClient):
             await writable.delete_thread(thread)
         else:
-            await writable.run(deletion.delete_thread, thread)
-            await _tell_gone(writable, [thread])
+            await _tell_gone(writable, await writable.run(deletion.delete_thread, thread))
 
 
 async def fork_thread(store: AnyStore, thread: str, back: int) -> ThreadInfo:

@@ -79,7 +79,8 @@ class PostedMessages:
         self._clock = clock
         self._surface = surface
         self._doubtful = doubtful
-        self._place = place
+        self.place = place
+        """Where new ones go."""
         self._edits = offers(surface, EditSurface)
         self._rows: dict[str, dict[int, OutboxRow]] = {}
         self._texts: dict[str, str] = {}
@@ -147,9 +148,9 @@ class PostedMessages:
     def new_row(self, item: Item, n: int, now: float, generation: int = 0) -> OutboxRow:
         """The row of a message that was not attempted yet."""
         return OutboxRow(
-            key=key_of(self._place.thread, item.id, n, generation),
-            thread=self._place.thread,
-            place=str(item.place or self._place.key),
+            key=key_of(self.place.thread, item.id, n, generation),
+            thread=self.place.thread,
+            place=str(item.place or self.place.key),
             item=item.id,
             n=n,
             seq=item.seq,
@@ -215,8 +216,8 @@ class PostedMessages:
         if not offers(surface, OpeningSurface) or not isinstance(content, Speech):
             return True
         now = self._clock.time()
-        scarce = surface.short_of_edits(self._place)
-        if not scarce and surface.begins(self._place, content):
+        scarce = surface.short_of_edits(self.place)
+        if not scarce and surface.begins(self.place, content):
             self._held.pop(item.id, None)
             return True
         since, _ = self._held.setdefault(item.id, (now, OPENING))

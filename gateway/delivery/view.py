@@ -8,6 +8,7 @@ else in the last one, or where there is none, in the next one.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
@@ -265,8 +266,9 @@ class ThreadView:
                 self._add_file(item)
             case NoticeItem(notice=notice) if notice:
                 line = self._add_line(f"n:{self.seq}", _notice_line(notice))
-                if line.line.command:
-                    self._offers.append(line)
+                line.line = replace(line.line, mentions=self._here((notice.person,)))
+                line.asker = notice.person or line.asker
+                self._offers += [line] if line.line.command else []
             case WaitItem(key=key) if key == HOLD:
                 self._note_hold(item)
             case WaitItem():
@@ -352,8 +354,7 @@ class ThreadView:
         line, id = Line(text=news.text, mentions=self._here(news.mentions)), f"n:{self.seq}"
         self._add_line(id, line)
         for place in self._away:
-            below = card_id(news.request, place)
-            self._add_line(f"{id}:{place}", line, place=place, below=below)
+            self._add_line(f"{id}:{place}", line, place=place, below=card_id(news.request, place))
 
     def _add_speech(self, agent: str, id: str) -> SpeechItem:
         if 0 < self._doubtful < self.seq:

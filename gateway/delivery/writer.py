@@ -44,7 +44,7 @@ from gateway.outbox import Delivery, DeliveryHost, OutboxRow, PartResult
 from gateway.render.sanitize import label
 from gateway.sessions.tracing import TRACES, DeliveryTrace
 from gateway.store.units import events as event_units
-from gateway.store.units import outbox, threads
+from gateway.store.units import forks, outbox, threads
 from gateway.surface import (
     AT_WORK,
     MODERATED,
@@ -64,6 +64,7 @@ from gateway.surface import (
     PlatformUnreachable,
     RateLimited,
     RenameSurface,
+    RootSurface,
     Speech,
     TextSurface,
     Use,
@@ -201,7 +202,18 @@ class Writer:
         await self._keep()
 
     def _place(self, elsewhere: ConversationKey | None, asker: str) -> Place:
-        return replace(self._home, key=elsewhere or self._home.key, asker=asker)
+        key = elsewhere or self._home.key
+        if key.forked and not offers(self._surface, RootSurface):
+            key = replace(key, root="")
+        return replace(self._home, key=key, asker=asker)
+
+    async def _begin(self, asker: str, row: OutboxRow) -> None:
+        """Let a fork's conversation hang on its first message."""
+        root = row.message
+        if offers(self._surface, RootSurface):
+            root = await self._surface.root(self._place(None, asker), root)
+        key = await self._outbox.run(forks.begin_at, row, root)
+        self._home = self._posted.place = replace(self._home, key=key)
 
     async def _show_title(self) -> None:
         picture = self._view.picture
@@ -415,6 +427,8 @@ class Writer:
     async def _handle_outcome(self, step: Step, outcome: Outcome) -> None:
         row = outcome.row
         self._posted.put(row)
+        if isinstance(outcome, SendSuccess) and self._home.key.forked:
+            await self._begin(step.item.asker, row)
         match outcome:
             case SendSuccess():
                 self._trace_call(step, "edits" if step.is_edit else "posts")

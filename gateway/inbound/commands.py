@@ -38,6 +38,7 @@ from gateway.store.decisions import (
     QueueRemoval,
     RepeatedTurn,
     ThreadDeletion,
+    ThreadFork,
     TurnRetry,
     TurnStop,
     UsageReply,
@@ -51,6 +52,8 @@ _BANG = re.compile(r"!([A-Za-z_]{1,32})(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 NO_ANSWER = Answer(kind="text")
+
+FORK = "fork"
 
 LINE = 80
 """Characters of a waiting message that lists show."""
@@ -228,6 +231,14 @@ def _continue(situation: Situation, _words: str) -> Decision:
         return CommandReply(reply="The last answer was not cut off, so it can't continue.")
     said = f"{label(situation.cut, LINE)} goes on from there."
     return CommandedTurn(reply=said, command=CONTINUE)
+
+
+@command(FORK, "go on in a copy of this thread; N: without its last N turns", "[N]", takes="text")
+def _fork(situation: Situation, _words: str) -> Decision:
+    """`/fork N`: its plan was made before, as that takes time."""
+    if situation.thread is None or situation.last is None:
+        return CommandReply(reply=replies.NOTHING_SAID)
+    return ThreadFork(plan=replies.HOW_FORK, reply=replies.FORKED, here=replies.FORKED_HERE)
 
 
 @command(

@@ -32,6 +32,8 @@ from gateway.conversation import (
     MissingFile,
 )
 from gateway.errors import GatewayError, NotFound, Unstorable, log_incident
+from gateway.inbound.commands import FORK
+from gateway.inbound.forking import plan_fork
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
 from gateway.inbound.receipts import log_receipt, receipt_of
@@ -116,7 +118,7 @@ class Intake:
         follow_up = partial(self._traced, time_ns()) if TRACES.provider else self._accepted
         message = await self._with_documents(whole_texts(message))
         verdict = judge(message, self._using.access).verdict
-        judged = self._judged(message, verdict)
+        judged = await self._planned(self._judged(message, verdict))
         with self._dispatcher.room(message.author.id, _once_let_in(verdict).limits) as free:
             if free and judged.kind == "message":
                 judged = replace(judged, claim=self._sessions.claim)
@@ -125,6 +127,16 @@ class Intake:
             except Unstorable as error:
                 return _unstorable(message, error)
         return await self._elsewhere(accepted, message.author)
+
+    async def _planned(self, judged: JudgedMessage) -> JudgedMessage:
+        """The message, with a plan for the fork that it asks for."""
+        rules = judged.rulebook
+        assert isinstance(rules, MessageRules)
+        if rules.command is None or rules.command.name != FORK or isinstance(rules.verdict, Denial):
+            return judged
+        words = rules.command.words
+        plan = await plan_fork(self._store, judged.message, words, judged.new.id)
+        return replace(judged, rulebook=replace(rules, fork=plan))
 
     async def _elsewhere(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
         """The reply to `/memory`, with what holds for stores of the operator."""
@@ -257,9 +269,9 @@ class Intake:
             self._vitals.accepted[accepted.outcome] += 1
         elif isinstance(accepted.decision, NoAction):
             self._vitals.ignored["not addressed"] += 1
-        if accepted.forgotten:
-            self._life.gone(accepted.forgotten)
-            self._nodes.tell("gone", accepted.forgotten)
+        for thread in accepted.forgotten:
+            self._life.gone(thread)
+            self._nodes.tell("gone", thread)
         for thread, events in groupby(accepted.events, key=lambda event: event.thread):
             self._bus.publish(thread, events)
         if isinstance(accepted.decision, QueueEntry | CommandReply) and accepted.decision.late:

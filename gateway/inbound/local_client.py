@@ -114,8 +114,8 @@ class LocalClient:
     async def delete_thread(self, thread: str) -> None:
         """Stop the thread's work and remove everything it has. Raises NotFound."""
         self._life.check_open()
-        await self._store.run(deletion.delete_thread, thread)
-        self._gone(thread)
+        for deleted in await self._store.run(deletion.delete_thread, thread):
+            self._gone(deleted)
 
     def _gone(self, thread: str) -> None:
         self._life.gone(thread)

@@ -19,7 +19,7 @@ from gateway.events import ASK
 from gateway.inbound.answers import answer_in_words, decide_answer, is_approver, is_over
 from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.model_choice import TeamModels, choose
-from gateway.inbound.replies import offer_after, reply_to
+from gateway.inbound.replies import HOW_FORK, offer_after, reply_to
 from gateway.missed import BEFORE_LOSS
 from gateway.store.decisions import (
     DELETED,
@@ -28,6 +28,7 @@ from gateway.store.decisions import (
     CommandedTurn,
     CommandReply,
     Decision,
+    ForkPlan,
     GrantRevocation,
     MessageEdit,
     MessageOffer,
@@ -41,6 +42,7 @@ from gateway.store.decisions import (
     QueueRemoval,
     RepeatedTurn,
     ThreadDeletion,
+    ThreadFork,
     TurnRetry,
     UsageReply,
 )
@@ -131,6 +133,8 @@ class MessageRules:
     began: float = math.inf
     code: DrawnCode | None = None
     models: tuple[TeamModels, ...] = ()
+    fork: ForkPlan | str = HOW_FORK
+    """The plan that /fork carries out, or why there is none."""
 
     @property
     def named(self) -> str:
@@ -333,6 +337,10 @@ class MessageRules:
                 team = situation.thread.team if situation.thread else self.team
                 models = next((each for each in self.models if each.team == team), TeamModels())
                 decision = choose(word, situation.thread, models, allowed=operator)
+            case ThreadFork():
+                fork = self.fork
+                known = isinstance(fork, ForkPlan)
+                decision = replace(decision, plan=fork) if known else CommandReply(reply=fork)
             case QueueRemoval() | QueuePromotion() | GrantRevocation():
                 decision = replace(decision, anybody=operator)
             case RepeatedTurn():

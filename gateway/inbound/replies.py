@@ -20,6 +20,9 @@ from gateway.store.rulebook import (
 
 WORKING = "The team is already working."
 NOTHING_SAID = "There are no messages here yet."
+HOW_FORK = "Use /fork, or /fork N without the last N turns."
+FORKED = "A copy of this thread begins in a new message here. This thread stays as it is."
+FORKED_HERE = "This conversation goes on in a copy of the thread."
 NOT_MUTABLE = "You are the only person here, so you can't mute the team."
 MUTE_IN_THREAD = "Use /{name} in the thread that you mean."
 MUTED = (

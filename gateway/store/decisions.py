@@ -232,6 +232,31 @@ class NewConversation:
 
 
 @value
+class ForkPlan:
+    """The end of a turn from which to fork a thread.
+
+    `folder`: the fork's work folder is that of then, else that of now.
+    """
+
+    thread: str
+    n: int
+    folder: bool
+
+
+@value
+class ThreadFork:
+    """A fork begins, in a new message of its channel.
+
+    Where a channel holds one conversation, that goes on in the fork, and its reply is `here`. While
+    `plan` is a text, that says why there is none.
+    """
+
+    plan: ForkPlan | str
+    reply: str
+    here: str
+
+
+@value
 class TurnRetry:
     """The turn that failed, or was interrupted too often, is tried again.
 
@@ -302,6 +327,7 @@ Decision: TypeAlias = (
     | MemoReply
     | TurnStop
     | NewConversation
+    | ThreadFork
     | TurnRetry
     | CommandedTurn
     | AsideDrop
@@ -374,8 +400,8 @@ class AcceptedMessage:
     """Seconds until the lane may begin what there is to do."""
     revoked: str = ""
     """The tool that is asked for again."""
-    forgotten: str = ""
-    """The thread that was removed."""
+    forgotten: tuple[str, ...] = ()
+    """The threads that were removed."""
     events: tuple[SessionEvent, ...] = ()
     turn: ClaimedTurn | None = None
     """The thread's turn, where it has begun with this message."""

@@ -29,6 +29,7 @@ from adapters.discord.connection.rest import (
 )
 from adapters.discord.connection.values import THREADS
 from adapters.discord.conversations.command_threads import CommandThreads, is_command_thread
+from adapters.discord.conversations.fork_threads import PRIVATE, TITLE, UNTITLED, ForkThreads
 from adapters.discord.conversations.known_roots import MESSAGE, THREAD, KnownRoots
 from adapters.discord.conversations.locked_threads import LockedThreads
 from adapters.discord.read_message import read_message
@@ -40,15 +41,11 @@ from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
 
-PRIVATE = 12
 ARCHIVE_MINUTES = 4320
 LONGEST_NAME = 100
 POINTER = "-# The conversation goes on in <#{thread}>, which only its members see."
-UNTITLED = "Conversation"
 DIRECT = "direct:"
 """First word of the marks of direct channels."""
-TITLE = 60
-"""Characters of a thread's first message that name it, as the gateway titles it."""
 UNKNOWN_SECONDS = 10.0
 """Seconds for which a thread stays unknown: another node may just have opened it."""
 
@@ -96,6 +93,7 @@ class MessageTargets:
         self._roots = KnownRoots(host.marks, rest.account)
         self.root_of = self._roots.root_of
         self._commands = CommandThreads(rest, host, self._roots)
+        self._forks = ForkThreads(rest, host, threads, self._roots, self._make_private)
         self.locked = LockedThreads(rest, hears_all)
         """Threads in which nothing is to be written."""
         self._known = BoundedCache[str, MessageTarget](10_000)
@@ -186,7 +184,15 @@ class MessageTargets:
     def _lock(self, key: ConversationKey) -> asyncio.Lock:
         return self._locks.setdefault(key.root, asyncio.Lock())
 
+    async def begin_fork(self, key: ConversationKey, root: str, asker: str) -> None:
+        """Open the thread of a fork. Raises the errors of calls."""
+        self.set_opening(begun := replace(key, root=root), await self.title(key), asker)
+        await self.find(begun, asker=asker)
+
     async def _find(self, key: ConversationKey, asker: str) -> MessageTarget:
+        if key.forked:
+            thread = await self._forks.thread(key, asker)
+            return MessageTarget(thread or key.channel, thread=bool(thread))
         if private := self._roots.place(THREAD, key):
             return MessageTarget(private, thread=True)
         opening = self._openings.get(key.root)
@@ -236,7 +242,7 @@ class MessageTargets:
 
     async def title(self, key: ConversationKey) -> str:
         """The title for a thread whose beginning an earlier run has seen."""
-        if is_command_thread(key):
+        if is_command_thread(key) or key.forked:
             return label(await self._commands.title(key), TITLE)
         path = f"/channels/{key.channel}/messages/{key.root}"
         try:

@@ -166,7 +166,9 @@ class InteractionHandler:
         kind: EventKind = "stop" if text == "/stop" else "command"
         key, _ = await self._context.find_conversation(event.channel, event.guild, acted.root)
         author = await self._context.people.author(event.sender, event.guild)
-        receipt = await self._accept(event, key, author, Question(text=text), kind)
+        receipt = await self._accept(
+            event, key, author, Question(text=text), kind, reply_to=acted.message
+        )
         done = STOPPING if text == "/stop" else "Done."
         done = NOT_ACCEPTED if receipt.outcome == "refused" else done
         return Reply(text=receipt.reply or done)
@@ -178,6 +180,8 @@ class InteractionHandler:
         author: Author,
         question: Question,
         kind: EventKind,
+        *,
+        reply_to: str = "",
     ) -> Receipt:
         message = InboundMessage(
             key=key,
@@ -187,6 +191,7 @@ class InteractionHandler:
             text=question.text,
             dedupe=(key.dedupe("create", event.id),),
             message_id=event.id,
+            reply_to=reply_to,
             order_key=order_key(event.id),
             title=question.shown,
             at=sent_at(event.id),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.discord.connection.values import InteractionEvent, Payload
-from adapters.discord.custom_ids import parse_button
+from adapters.discord.custom_ids import FORK, parse_button
 from adapters.discord.inbound.parse_messages import (
     as_integer,
     as_mapping,
@@ -71,7 +71,8 @@ def parse_interaction(payload: Payload) -> Acted | MessageCommand | None:
         does = _parse_click(data) if kind == COMPONENT else _parse_form(data)
         return Acted(event=event, does=does, message=on, chain=chain)
     if as_integer(data.get("type") or SLASH) == ON_MESSAGE:
-        return _parse_message_command(event, data)
+        used = _parse_message_command(event, data)
+        return _parse_fork(used) if data["name"] == FORK else used
     options = object_list(data, "options")
     given = {
         str(each["name"]): _value(each.get("value")) for each in options if each.get("type") != FILE
@@ -108,6 +109,14 @@ def _parse_message_command(event: InteractionEvent, data: Payload) -> MessageCom
     as_mapping(message["author"])
     target = {"channel_id": event.channel, **message, "guild_id": event.guild}
     return MessageCommand(event=event, target=target)
+
+
+def _parse_fork(used: MessageCommand) -> Acted:
+    """A fork from the message in whose menu the command was used."""
+    chain = as_mapping(used.target.get("message_reference") or {}).get("message_id")
+    message = str(used.target["id"])
+    fork = Command(text="/fork")
+    return Acted(event=used.event, does=fork, message=message, chain=str(chain or ""))
 
 
 def _parse_click(data: Payload) -> Interaction | None:

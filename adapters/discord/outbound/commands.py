@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from adapters.discord.connection.rest import Rest
+from adapters.discord.custom_ids import FORK
 from gateway.client import CommandInfo
 
 LOG = logging.getLogger("adapters.discord")
 
 ON_MESSAGE = "Ask the team"
-"""The entry in a message's menu."""
+"""The entry in a message's menu, beside FORK."""
 
 SEND_MESSAGES = 1 << 11
 """The permission that a member needs for a command, unless a server's admins say otherwise."""
@@ -33,6 +34,7 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "model": {"name": "Name of a model, or default; without it, you see them"},
     "memory": {"what": "forget N or forget all; without it, you see what is remembered"},
     "aside": {"what": "summarise, attach, or drop"},
+    "fork": {"turns": "Number of the last turns to leave out"},
     "compact": {"about": "What the summaries should keep; without it, the models decide"},
     "again": {"number": "Number of the message"},
     "revoke": {"tool": "Name of the tool"},
@@ -60,7 +62,8 @@ def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, A
         for info in infos
         if info.name != ask
     ]
-    return [*slashes, {**_EVERYWHERE, "type": 3, "name": ON_MESSAGE}]
+    menu = [{**_EVERYWHERE, "type": 3, "name": name} for name in (ON_MESSAGE, FORK)]
+    return [*slashes, *menu]
 
 
 async def sync_commands(rest: Rest, application: str, wanted: Sequence[Mapping[str, Any]]) -> str:

@@ -183,7 +183,7 @@ def _activity_text(activity: Activity) -> str:
 
 def _render_line(line: Line) -> Message:
     users = user_ids(line.mentions)
-    text = f"{_pings(users)}-# {LEVELS[line.level]}" + clip(
+    text = f"-# {LEVELS[line.level]}{_pings(users)}" + clip(
         "\n-# ".join(line.text.splitlines()), 1500
     )
     offers = [Button(kind="command", about=command, label=name) for command, name in line.offers]

@@ -153,6 +153,15 @@ class DiscordSurface:
             self._dead_ends.clear(place.key)
         return message
 
+    async def root(self, place: Place, message: str) -> str:
+        """The root of a fork: its thread or its first message."""
+        target = await self._find_target(place)
+        if target.thread:
+            return target.channel
+        with tolerated(LOG, "open the thread of a fork"):
+            await self._targets.begin_fork(place.key, message, "".join(user_ids([place.asker])))
+        return message
+
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Let a message say this instead."""
         rank = (

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from zlib import crc32
 
-from adapters.slack.action_ids import ASK_TEAM, CHOICES, MENU, parse_action
+from adapters.slack.action_ids import ASK_TEAM, CHOICES, FORK, MENU, parse_action
 from adapters.slack.connection.payload import (
     Payload,
     table_at,
@@ -123,7 +123,8 @@ def _shortcut(payload: Payload, me: Workspace) -> Inbound:
     team, user = _team(payload, me), text_at(payload, "user", "id")
     said, channel = table_at(payload, "message"), text_at(payload, "channel", "id")
     ts, trigger = ts_at(said, "ts"), text_at(payload, "trigger_id")
-    if text_at(payload, "callback_id") != ASK_TEAM:
+    asked = text_at(payload, "callback_id")
+    if asked not in (ASK_TEAM, FORK):
         return IgnoredPayload("another app")
     if not (team and user and channel and ts and trigger):
         return IgnoredPayload("malformed")
@@ -131,11 +132,14 @@ def _shortcut(payload: Payload, me: Workspace) -> Inbound:
         payload,
         user,
         me,
-        event="shortcut",
+        event="shortcut" if asked == ASK_TEAM else "command",
         place=(team, channel, ts_at(said, "thread_ts") or ts, ""),
         dedupe=(me.dedupe("shortcut", team, trigger),),
         link=permalink(me, channel, ts, ts_at(said, "thread_ts")),
     )
+    if asked == FORK:
+        message = replace(draft.message, reply_to=ts)
+        return Acted(draft=replace(draft, message=message), does=Command(text="/fork"))
     return replace(
         draft,
         content=VisibleContent(text=SHORTCUT_TEXT),

@@ -78,7 +78,9 @@ class AppSettings:
     outside_marketplace: bool = False
     """True without Slack's review: threads may be read once a minute."""
     commands: frozenset[str] = field(default=frozenset({"/parley"}))
-    shortcuts: Mapping[str, str] = field(default_factory=lambda: {"Ask the team": "ask_team"})
+    shortcuts: Mapping[str, str] = field(
+        default_factory=lambda: {"Ask the team": "ask_team", "Fork from here": "fork"}
+    )
     """Callback ids of the messages' shortcuts, by name."""
 
     def with_manifest(self, manifest: dict[str, Any]) -> AppSettings:

@@ -66,7 +66,8 @@ def _remake_threads(connection: SqliteConnection, faults: Faults) -> None:
     """Give rows of a lost thread a thread again, in its place."""
     rows = connection.fetch(
         "SELECT thread, MAX(place) AS place, MIN(at) AS at FROM ("
-        "SELECT thread, conversation AS place, received_at AS at FROM inbox UNION ALL"
+        "SELECT thread, CASE WHEN copy_of IS NULL THEN conversation END AS place,"
+        " received_at AS at FROM inbox UNION ALL"
         " SELECT thread, destination, started_at FROM turns UNION ALL"
         " SELECT DISTINCT thread, NULL, NULL FROM events)"
         " WHERE thread NOT IN (SELECT id FROM threads) GROUP BY thread"

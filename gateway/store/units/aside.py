@@ -44,11 +44,12 @@ _ATTACHED = f"""
      AND turn IS NOT NULL AND text = '{ASIDE} attach')
 """
 _MESSAGE = """
-    SELECT text, quotes FROM inbox
-    WHERE id = :inbox AND thread = :thread AND outcome IN ('turn', 'merged') AND reason <> 'gone'
+    SELECT id, text, quotes FROM inbox WHERE (id = :inbox OR copy_of = :inbox) AND thread = :thread
+     AND outcome IN ('turn', 'merged') AND reason <> 'gone'
 """
 _RESULT = """
-    SELECT tool, result FROM tool_calls WHERE key = :key AND thread = :thread
+    SELECT tool, result FROM tool_calls WHERE thread = :thread
+     AND (key = :key OR substr(key, length(key) - length(:key)) = ' ' || :key)
 """
 
 
@@ -128,5 +129,5 @@ def _message_text(connection: Connection, thread: str, inbox: int, place: int) -
     row = first(connection, _MESSAGE, {"inbox": inbox, "thread": thread})
     if row is None:
         return None
-    quotes = (*quotes_of(row["quotes"]), *files.text_files(connection, inbox))
+    quotes = (*quotes_of(row["quotes"]), *files.text_files(connection, row["id"]))
     return next(iter([row["text"], *(each.text for each in quotes)][place:]), None)

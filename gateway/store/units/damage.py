@@ -14,7 +14,10 @@ from gateway.store.value_rows import update
 
 _ODD = "SELECT id FROM threads WHERE key NOT LIKE '%/%/%/%/%' OR participants NOT LIKE '[%]'"
 _ROW = "SELECT key, participants, last_seq, epoch, current FROM threads WHERE id = :thread"
-_PLACE = "SELECT conversation FROM inbox WHERE thread = :thread ORDER BY id DESC LIMIT 1"
+_PLACE = (
+    "SELECT conversation FROM inbox WHERE thread = :thread AND copy_of IS NULL"
+    " ORDER BY id DESC LIMIT 1"
+)
 _LAST = "SELECT COALESCE(MAX(seq), 0) FROM events WHERE thread = :thread"
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
 from gateway.store.operations import Erased, reads, writes
 from gateway.store.turn_records import ExpiredThreads, RetentionPause
 from gateway.store.units import audit, gone, out_of_order, usage
 from gateway.store.units.adapters import OWN, mark, own_mark, take_own_mark
-from gateway.store.units.rows import OPEN_STATUSES, first, scalar
+from gateway.store.units.rows import OPEN_STATUSES, find_thread, scalar
 from gateway.store.units.search_index import WORDS
 from gateway.store.units.threads import THREADS_OF
 
@@ -21,6 +20,10 @@ _LEFT = "retention left"
 number of threads.
 """
 _FEW = {"few": FEW}
+_FORKS = """
+    SELECT DISTINCT thread FROM inbox
+    WHERE copy_of IN (SELECT id FROM inbox WHERE thread = :thread)
+"""
 _EXPIRED = f"""
     FROM threads AS t WHERE updated_at < :before AND NOT EXISTS
      (SELECT 1 FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}
@@ -30,22 +33,32 @@ _EXPIRED = f"""
 """
 
 
-def _thread_erased(_: None, thread: str) -> Erased:
-    return Erased([thread])
+def _threads_erased(threads: list[str], *_: str) -> Erased:
+    return Erased(threads)
 
 
-@writes(alone=True, erases=_thread_erased)
+@writes(alone=True, erases=_threads_erased)
 def delete_thread(
     connection: Connection, thread: str, /, *, goes_on: bool = False, **noted: str
-) -> None:
-    """Remove a thread and every row that hangs on it. Raises NotFound.
+) -> list[str]:
+    """Remove a thread and its rows; all that went. Raises NotFound.
 
-    `goes_on`: another thread takes its conversation over, with what adapters keep of that. The
-    audit has it as `noted`.
+    Forks of a platform's thread have people's words from there, and go with it. `goes_on`: another
+    thread takes its conversation over, with what adapters keep of that. The audit has it as
+    `noted`.
     """
-    row = first(connection, "SELECT key FROM threads WHERE id = :thread", {"thread": thread})
-    if row is None:
-        raise NotFound(f"There is no thread {thread!r}.")
+    forks: list[str] = []
+    if not find_thread(connection, thread).key.is_local:
+        forks = [row["thread"] for row in connection.fetch(_FORKS, {"thread": thread})]
+    for fork in forks:
+        connection.lock(fork)
+        _remove(connection, fork, goes_on=False, **noted)
+    _remove(connection, thread, goes_on=goes_on, **noted)
+    return [thread, *forks]
+
+
+def _remove(connection: Connection, thread: str, *, goes_on: bool, **noted: str) -> None:
+    key = find_thread(connection, thread).key
     connection.lock(WORDS)  # before its row, which who indexes words may need
     out_of_order.remember_thread(connection, thread)
     audit.forget_thread(connection, thread)
@@ -57,11 +70,11 @@ def delete_thread(
         connection.execute(
             "DELETE FROM marks WHERE conversation = :key"
             " AND NOT EXISTS (SELECT 1 FROM threads WHERE key = :key)",
-            {"key": row["key"]},
+            {"key": str(key)},
         )
         connection.execute(
             "DELETE FROM gaps WHERE platform = :platform AND place = :key",
-            {"platform": ConversationKey.parse(row["key"]).platform, "key": row["key"]},
+            {"platform": key.platform, "key": str(key)},
         )
 
 
@@ -78,9 +91,10 @@ def delete_person(connection: Connection, person: str, /) -> list[str]:
     if not person:
         raise NotFound("The person's id is empty, so no thread was deleted.")
     of_person = {"person": person}
-    threads = [row["thread"] for row in connection.fetch(THREADS_OF, of_person)]
-    for thread in threads:
-        delete_thread(connection, thread, outcome="person deleted")
+    threads = list[str]()
+    for row in connection.fetch(THREADS_OF, of_person):
+        if row["thread"] not in threads:
+            threads += delete_thread(connection, row["thread"], outcome="person deleted")
     out_of_order.remember_person(connection, person)
     for statement in (
         "DELETE FROM inbox WHERE author = :person",
@@ -123,7 +137,7 @@ def expire(
         left = scalar(connection, f"SELECT COUNT(*) {_EXPIRED}", until) - len(rows)
     threads = tuple(row["id"] for row in rows)
     for thread in threads:
-        delete_thread(connection, thread, person="", outcome="retention")
+        _remove(connection, thread, goes_on=False, person="", outcome="retention")
     connection.execute("DELETE FROM inbox WHERE thread IS NULL AND received_at < :before", until)
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < :before", until)
     if memos := connection.change("DELETE FROM memos WHERE at < :before", until):

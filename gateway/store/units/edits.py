@@ -118,7 +118,8 @@ def cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMessa
     if taken is not None:
         events = tuple(taken[1])
     else:
-        gone.note_deletion(acceptance.connection, target.thread, acceptance.message, inbox)
+        for thread in targets.threads_of(acceptance.connection, acceptance.message):
+            gone.note_deletion(acceptance.connection, thread, acceptance.message, inbox)
     if target.is_worked_on and targets.is_only_concern(acceptance.connection, target):
         stop = acceptance.request_stop(target.thread, targets.GONE)
     elif target.is_worked_on:

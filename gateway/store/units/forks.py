@@ -19,10 +19,12 @@ from gateway.events import (
     MessageJoined,
     MessageQueued,
     Notice,
+    SessionEvent,
     TurnStarted,
     dump_event,
     load_event,
 )
+from gateway.outbox import OutboxRow
 from gateway.store.connection import Connection, Row
 from gateway.store.ids import new_id, next_id
 from gateway.store.operations import reads, writes
@@ -30,8 +32,9 @@ from gateway.store.records import Thread
 from gateway.store.units.adapters import OWN, mark, own_mark
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
-from gateway.store.units.rows import GONE_MARK, OPEN_STATUSES, find_thread, first
-from gateway.store.value_rows import add, put
+from gateway.store.units.outbox import OUTBOX
+from gateway.store.units.rows import GONE_MARK, OPEN_STATUSES, find_thread, first, scalar
+from gateway.store.value_rows import add, insert, put, update
 from gateway.store.work import rows as work_rows
 
 FORKED = "This thread is a fork of {title!r}, from the end of its turn {n} of {last}."
@@ -39,7 +42,6 @@ NOT_UNDONE = " What calls of later turns did outside of the work folder is not u
 FOLDER_OF_NOW = " The work folder of then is not kept: it has that of now."
 NO_STATE = "The thread has no turn whose state is kept, so it can't be forked."
 TOO_FAR = "The thread can only be forked from the ends of its last turns ({most})."
-ONLY_LOCAL = "The thread is on {platform}. Only threads of the terminal can be forked."
 
 FORK = " (fork)"
 """Stands behind the title."""
@@ -54,6 +56,10 @@ _ENDS = f"""
 _TURN_OF = """
     SELECT t.n FROM inbox i JOIN turns t ON t.id = i.turn
     WHERE i.id = :inbox AND i.thread = :thread
+"""
+_TURN_AT = """
+    SELECT MAX(t.n) FROM inbox i JOIN turns t ON t.id = i.turn
+    WHERE i.thread = :thread AND i.outcome IN ('turn', 'merged') AND i.order_key <= :mark
 """
 _LAST_EVENT = "SELECT MAX(seq) AS seq FROM events WHERE turn = :turn AND thread = :thread"
 _OF_TURNS = "turn IN (SELECT id FROM turns WHERE thread = :thread AND n <= :n)"
@@ -78,18 +84,20 @@ _LATER_CALLS = """
 
 
 @reads
-def fork_point(connection: Connection, thread: str, back: int, before: int = 0) -> int:
+def fork_point(
+    connection: Connection, thread: str, back: int, before: int = 0, mark: str = ""
+) -> int:
     """The turn from whose end to fork; 0 for the beginning.
 
-    It is `back` turns before the last of them, or the one before that with this message. Raises
-    NotFound.
+    It is `back` turns before the last of them, or the one before that with this message, or the one
+    in which the message with this order key stands. Raises NotFound.
     """
-    found = find_thread(connection, thread)
-    if not found.key.is_local:
-        raise NotFound(ONLY_LOCAL.format(platform=found.key.platform))
-    of_message = {"thread": thread, "inbox": before}
+    find_thread(connection, thread)
+    of_message = {"thread": thread, "inbox": before, "mark": mark}
     turn = first(connection, _TURN_OF, of_message) if before else None
     ends = [row["n"] for row in connection.fetch(_ENDS, {"thread": thread})]
+    if mark:
+        back = ends.index(n) if (n := scalar(connection, _TURN_AT, of_message)) in ends else -1
     if turn is not None and turn["n"] - 1 in [*ends, 0]:
         return turn["n"] - 1
     if before or not 0 <= back < len(ends):
@@ -99,10 +107,25 @@ def fork_point(connection: Connection, thread: str, back: int, before: int = 0) 
 
 @writes
 def fork(connection: Connection, thread: str, n: int, new: str, *, folder: bool) -> Thread:
-    """Begin the thread `new`, a fork from the end of turn n.
+    """Begin the terminal's thread `new`, a fork of turn n.
 
     `folder`: its work folder is that of then, else that of now. Raises NotFound.
     """
+    begin_fork(connection, thread, n, new, folder=folder, key=ConversationKey.local(new))
+    return find_thread(connection, new)
+
+
+def begin_fork(
+    connection: Connection,
+    thread: str,
+    n: int,
+    new: str,
+    *,
+    folder: bool,
+    key: ConversationKey,
+    by: str = LOCAL_OPERATOR.id,
+) -> tuple[SessionEvent, ...]:
+    """Begin a fork; the event of its origin. Raises NotFound."""
     connection.lock(thread)
     found = find_thread(connection, thread)
     end = first(
@@ -113,7 +136,7 @@ def fork(connection: Connection, thread: str, n: int, new: str, *, folder: bool)
     )
     if end is None:
         raise NotFound(NO_STATE)
-    copy = _Copy(connection, thread, new, n)
+    copy = _Copy(connection, thread, new, n, key)
     copy.thread(end["handoff_from"])
     connection.execute(_STATE, {"thread": thread, "new": new, "state": end["state"]})
     copy.turns(end["state"])
@@ -124,22 +147,41 @@ def fork(connection: Connection, thread: str, n: int, new: str, *, folder: bool)
         mark(connection, OWN, f"{GONE_MARK}{new}", gone)
     last = copy.events(end["id"])
     work_rows.fork(connection, thread, n, new, version=uuid4().hex, kept=folder)
-    note(connection, "thread.forked", thread=new, person=LOCAL_OPERATOR.id, object=thread)
+    note(connection, "thread.forked", thread=new, person=by, object=thread)
     told = FORKED.format(title=found.title or found.preview or thread, n=n, last=copy.last_turn)
     told += "" if folder else FOLDER_OF_NOW
     if later := connection.fetch(_LATER_CALLS, {"thread": thread, "n": n}):
         calls = (f"{row['tool']} ({row['calls']})" for row in later)
         told += NOT_UNDONE.format(calls=", ".join(calls))
-    origin = Notice(thread=new, text=told, approval=ASK)
-    add_events(connection, new, [origin], after=last)
-    return find_thread(connection, new)
+    if not key.is_local:  # what was said before stands where it was said
+        put(connection, "deliveries", thread=new, told=last)
+    origin = Notice(thread=new, text=told, approval=ASK, person="" if key.is_local else by)
+    return add_events(connection, new, [origin], after=last)
+
+
+@writes
+def begin_at(connection: Connection, message: OutboxRow, root: str) -> ConversationKey:
+    """Let a fork begin with this message; its key. Raises NotFound."""
+    thread = message.thread
+    connection.lock(thread)
+    insert(connection, OUTBOX, message)
+    key = replace(find_thread(connection, thread).key, root=root)
+    # Whoever was so fast to write below that message before it was known has begun a thread there.
+    at = {"key": str(key), "thread": thread}
+    connection.execute("UPDATE threads SET current = FALSE WHERE key = :key AND id <> :thread", at)
+    update(connection, "threads", thread, key=str(key))
+    connection.execute("UPDATE turns SET destination = :key WHERE thread = :thread", at)
+    return key
 
 
 class _Copy:
     """Copies of a thread's rows, up to the end of a turn."""
 
-    def __init__(self, connection: Connection, thread: str, new: str, n: int) -> None:
+    def __init__(
+        self, connection: Connection, thread: str, new: str, n: int, key: ConversationKey
+    ) -> None:
         self._connection = connection
+        self._key = str(key)
         self._new = new
         self._n = n
         self._of_turns: dict[str, Any] = {"thread": thread, "n": n}
@@ -154,7 +196,7 @@ class _Copy:
     def thread(self, handoff_from: str) -> None:
         """Copy what the thread is, but not who works on it."""
         (row,) = self._rows("threads", "id = :thread")
-        key, now = str(ConversationKey.local(self._new)), self._connection.now
+        now = self._connection.now
         title = row["title"] and f"{row['title'].removesuffix(FORK)}{FORK}"
         kept = ("team", "definition", "mode", "participants", "model", "preview")
         of_config = ("config", "config_digest")
@@ -164,7 +206,7 @@ class _Copy:
             **{name: row[name] for name in (*kept, *of_config)},
             id=self._new,
             title=title,
-            key=key,
+            key=self._key,
             handoff_from=handoff_from,
             files_at=int(now * 1e9),
             created_at=now,
@@ -185,7 +227,7 @@ class _Copy:
                 "turns",
                 row,
                 id=turn,
-                destination=str(ConversationKey.local(self._new)),
+                destination=self._key,
                 started_at=row["started_at"] - APART,
                 state=row["state"] if kept else None,
             )
@@ -195,8 +237,8 @@ class _Copy:
         for row in self._rows("inbox", order="id"):
             own = {"thread": self._new, "turn": self._turns[row["turn"]]}
             edits = self._inbox.get(row["edits"])
-            values = _values(row, "id") | own | {"edits": edits}
-            values["conversation"] = str(ConversationKey.local(self._new))
+            first = row["id"] if row["copy_of"] is None else row["copy_of"]
+            values = _values(row, "id") | own | {"edits": edits, "copy_of": first}
             inbox = self._inbox[row["id"]] = add(self._connection, "inbox", **values)
             files = self._connection.fetch(
                 "SELECT * FROM attachments WHERE inbox = :inbox", {"inbox": row["id"]}

@@ -40,9 +40,13 @@ def forget_deletions(connection: Connection, thread: str) -> None:
 
 @reads
 def gone_messages(connection: Connection, thread: str) -> list[GoneMessage]:
-    """The deleted messages that a team has heard, or was about to."""
+    """The deleted messages that a team has heard, or was about to.
+
+    Each has the number that the team knows: in a fork, that of the message it is a copy of.
+    """
     rows = connection.fetch(
-        "SELECT i.id AS inbox, i.message_id, i.joined OR t.status = 'done' AS saved"
+        "SELECT COALESCE(i.copy_of, i.id) AS inbox, i.message_id,"
+        " i.joined OR t.status = 'done' AS saved"
         " FROM inbox i JOIN turns t ON t.id = i.turn"
         " WHERE i.thread = :thread AND i.reason = 'gone'",
         {"thread": thread},

@@ -40,6 +40,7 @@ from gateway.store.decisions import (
     RequestAnswer,
     RequestSupport,
     ThreadDeletion,
+    ThreadFork,
     TurnRetry,
     TurnStop,
     UsageReply,
@@ -224,6 +225,7 @@ CARRIED_OUT: Mapping[type[Decision], Callable[[Acceptance, Any], AcceptedMessage
     MemoReply: outcomes.reply_memos,
     TurnStop: outcomes.stop,
     NewConversation: outcomes.begin,
+    ThreadFork: outcomes.fork,
     TurnRetry: outcomes.retry,
     AsideDrop: outcomes.drop,
     CommandedTurn: outcomes.add_turn,
@@ -250,7 +252,7 @@ def _deletes_memos(accepted: AcceptedMessage) -> bool:
 
 
 def _all_erased(accepted: Sequence[AcceptedMessage], _: object) -> Erased | None:
-    threads = [each.forgotten for each in accepted if each.forgotten]
+    threads = [thread for each in accepted for thread in each.forgotten]
     return Erased(threads) if threads or any(map(_deletes_memos, accepted)) else None
 
 

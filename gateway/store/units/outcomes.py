@@ -12,19 +12,21 @@ from gateway.store.decisions import (
     AsideDrop,
     CommandedTurn,
     CommandReply,
+    ForkPlan,
     MemoReply,
     MessageRefusal,
     NewConversation,
     RequestAnswer,
     RequestSupport,
     ThreadDeletion,
+    ThreadFork,
     TurnRetry,
     TurnStop,
     UsageReply,
 )
 from gateway.store.ids import next_id
 from gateway.store.rulebook import MemosFound, UsageFound
-from gateway.store.units import aside, memos
+from gateway.store.units import aside, forks, memos
 from gateway.store.units import requests as asked
 from gateway.store.units.acceptance import Acceptance
 from gateway.store.units.deletion import delete_thread
@@ -100,11 +102,7 @@ def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
         key = ConversationKey.local(acceptance.new.id)
     elif old is not None:
         reply, told = "", (Notice(thread=acceptance.new.id, text=decision.reply),)
-        _detach(acceptance.connection, old.id)
-        acceptance.note("thread.left", thread=old.id)
-        stop = acceptance.request_stop(old.id)
-        over = hold_over(acceptance.connection, old.id)
-        events = add_events(acceptance.connection, old.id, over)
+        stop, events = _leave(acceptance, old.id)
     by = acceptance.message.author.id
     thread = create_thread(acceptance.connection, acceptance.new, key=key, by=by)
     events += add_events(acceptance.connection, thread.id, told)
@@ -112,6 +110,36 @@ def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
     inbox = acceptance.insert(lane, "command", reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", reply, events=events)
     return replace(accepted, lane=lane, wake=bool(stop), stop=stop)
+
+
+def fork(acceptance: Acceptance, decision: ThreadFork) -> AcceptedMessage:
+    """Begin a fork, beside its thread or in its place. Raises NotFound."""
+    old, key, plan = acceptance.there, acceptance.message.key, decision.plan
+    assert isinstance(plan, ForkPlan)
+    stop, events, reply, new = "", (), decision.reply, acceptance.new.id
+    if old.key.is_local:
+        key = ConversationKey.local(new)
+    elif key.root:
+        key = key.fork(new)
+    else:
+        reply = decision.here
+        stop, events = _leave(acceptance, old.id)
+    by, connection = acceptance.message.author.id, acceptance.connection
+    inbox = acceptance.insert(old.id, "command", reply)
+    events += forks.begin_fork(
+        connection, plan.thread, plan.n, new, folder=plan.folder, key=key, by=by
+    )
+    goes_on = old.id if key.forked else new
+    accepted = acceptance.accepted(inbox, goes_on, "command", reply, events=events)
+    return replace(accepted, lane=old.id, wake=bool(stop), stop=stop)
+
+
+def _leave(acceptance: Acceptance, thread: str) -> tuple[str, tuple[SessionEvent, ...]]:
+    """Leave a thread for another one: the turn to stop, and events."""
+    _detach(acceptance.connection, thread)
+    acceptance.note("thread.left", thread=thread)
+    stop = acceptance.request_stop(thread)
+    return stop, add_events(acceptance.connection, thread, hold_over(acceptance.connection, thread))
 
 
 def _detach(connection: Connection, thread: str) -> None:
@@ -216,7 +244,7 @@ def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
     """Delete the thread; its conversation goes on in a new one."""
     old, key = acceptance.there, acceptance.message.key
     author = acceptance.message.author.id
-    delete_thread(acceptance.connection, old.id, goes_on=True, person=author)
+    deleted = delete_thread(acceptance.connection, old.id, goes_on=True, person=author)
     if key.is_local:
         key = ConversationKey.local(acceptance.new.id)
     thread = thread_at(acceptance.connection, key) or create_thread(
@@ -224,4 +252,4 @@ def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
     )
     inbox = acceptance.insert(thread.id, "command", decision.reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
-    return replace(accepted, lane=old.id, forgotten=old.id)
+    return replace(accepted, lane=old.id, forgotten=tuple(deleted))

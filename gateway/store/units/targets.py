@@ -54,17 +54,12 @@ class Target:
 def find_target(connection: Connection, message: InboundMessage) -> Target | None:
     """The message that an edit or a deletion is about, or None.
 
-    The newest if it was run more than once. None for one that was never accepted, or was
-    refused or withdrawn.
+    The newest if it was run more than once; a copy in a fork if that is all there is. None for
+    one that was never accepted, or was refused or withdrawn.
     """
     if not message.message_id:
         return None
-    rows = connection.fetch(
-        "SELECT i.*, t.status FROM (SELECT * FROM inbox"
-        f" WHERE {HAS_ID}) AS i LEFT JOIN turns t ON t.id = i.turn ORDER BY i.id DESC",
-        {"message_id": message.message_id},
-    )
-    row = next((row for row in rows if _same_channel(row, message.key)), None)
+    row = next(iter(_rows_of(connection, message)), None)
     if row is None or row["outcome"] == "refused":
         return None
     return Target(
@@ -78,6 +73,22 @@ def find_target(connection: Connection, message: InboundMessage) -> Target | Non
         turn=row["turn"] or "",
         status=row["status"],
     )
+
+
+def threads_of(connection: Connection, message: InboundMessage) -> set[str]:
+    """The threads that have the message, forks included."""
+    return {row["thread"] for row in _rows_of(connection, message)}
+
+
+def _rows_of(connection: Connection, message: InboundMessage) -> list[Row]:
+    """Its rows with their turns' statuses, copies in forks last."""
+    rows = connection.fetch(
+        "SELECT i.*, t.status FROM (SELECT * FROM inbox"
+        f" WHERE {HAS_ID}) AS i LEFT JOIN turns t ON t.id = i.turn"
+        " ORDER BY i.copy_of IS NOT NULL, i.id DESC",
+        {"message_id": message.message_id},
+    )
+    return [row for row in rows if _same_channel(row, message.key)]
 
 
 def is_only_concern(connection: Connection, target: Target) -> bool:

@@ -42,6 +42,7 @@ QUIET_OPERATIONS = {
     "add_memo": "an agent's tool, which has its rows",
     "add_notice": "tells people what has failed: nobody decides it",
     "begin": "work that somebody's message has asked for",
+    "begin_at": "what stands on a platform, where the messages are",
     "bring": "files of a message that was let in",
     "clear_gone": "what stands on a platform, where the messages are",
     "close_rate": "how fast platforms may be asked",
@@ -309,6 +310,7 @@ async def too_long(life: Life) -> None:
     thread = (await life.say("hello " * 100)).thread
     await life.rest(thread)
     await life.say("/aside drop")
+    assert "begins in a new message" in (await life.say("/fork")).reply
 
 
 async def deletions(life: Life) -> None:

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import pytest
 
+from adapters.discord.custom_ids import FORK
 from adapters.discord.outbound.commands import ON_MESSAGE, command_payloads, sync_commands
 from gateway.client import CommandInfo
 from gateway.inbound.commands import command_infos
@@ -57,6 +58,6 @@ async def test_only_what_differs_is_written() -> None:
     rest = Rest([{"name": "old", "type": 1}])
     wanted = command_payloads("ask", INFOS)
     changes = await sync_commands(cast("Any", rest), "5", wanted)
-    assert changes == f"added ask, stop, {ON_MESSAGE}; removed old"
+    assert changes == f"added ask, stop, {ON_MESSAGE}, {FORK}; removed old"
     assert await sync_commands(cast("Any", rest), "5", wanted) == ""
     assert rest.written == 1

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.conversation import Attachment, ConversationKey
+from gateway.conversation import Attachment, ConversationKey, order_key
 from gateway.errors import NotFound
 from gateway.events import MessageFinished, Notice, TurnStarted
+from gateway.outbox import OutboxRow
 from gateway.store.records import CallRow, Checkpoint
 from gateway.store.turn_records import TurnUpdate
-from gateway.store.units import deletion, events, forks, heard, threads
+from gateway.store.units import deletion, events, forks, heard, outbox, threads
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import rows_of
-from tests.gateway.store.talk import ANN, BOB, approval, begun, end, take
+from tests.gateway.store.talk import ANN, BOB, KEY, approval, begun, end, take
 
 IN_FORK = "SELECT id, author, text, untrusted FROM inbox WHERE thread = 'f' ORDER BY id"
+ORIGIN_OF_2 = "This thread is a fork of '1', from the end of its turn 2 of 2."
 ORIGIN = "This thread is a fork of 'one', from the end of its turn 2 of 3."
 MEMO = (
     "INSERT INTO memos (call, team, scope, key, person, name, thread, text, at)"
@@ -137,13 +140,39 @@ async def test_only_states_that_are_kept_can_be_forked_from(tmp_path: Path):
             await store.run(forks.fork_point, "t", 20)
 
 
-async def test_a_thread_of_a_platform_is_not_forked_here(tmp_path: Path):
+async def test_a_fork_of_a_platforms_thread_begins_with_its_first_message(tmp_path: Path):
     store = new_store(tmp_path)
     async with store.own():
-        work = await begun(store)
-        await end(store, work, checkpoints=(snapshot("1"),))
-        with pytest.raises(NotFound, match="is on x"):
-            await store.run(forks.fork_point, "t", 0)
+        for n in ("1", "2"):
+            work = await begun(store, n, number=n)
+            await end(store, work, checkpoints=(snapshot(n),))
+        ends = [
+            await store.run(forks.fork_point, "t", 0, mark=order_key(mark)) for mark in ("1", "1.5")
+        ]
+        assert ends == [1, 1]
+        with pytest.raises(NotFound):
+            await store.run(forks.fork_point, "t", 0, mark=order_key("0.5"))
+        key = KEY.fork("f")
+        assert (key.forked, KEY.forked, key.channel) == (KEY.root, "", KEY.channel)
+
+        def begin(connection: Any) -> Any:
+            return forks.begin_fork(connection, "t", 2, "f", folder=True, key=key, by=ANN.id)
+
+        (origin,) = await store.write(begin)
+        assert (origin.text, origin.person) == (ORIGIN_OF_2, ANN.id)
+        delivery = await store.run(outbox.delivery, "f")
+        assert (delivery.key, delivery.told, delivery.last) == (key, origin.seq - 1, origin.seq)
+        row = OutboxRow(
+            key="k", thread="f", place="", item="n", n=0, seq=origin.seq, status="delivered",
+            first_at=1.0, at=1.0, message="9",
+        )  # fmt: skip
+        there = await store.run(forks.begin_at, row, "9")
+        assert await store.run(forks.begin_at, row, "9") == there == replace(KEY, root="9")
+        found = await store.run(threads.thread_at, there)
+        assert found is not None
+        assert (found.id, found.title) == ("f", "1 (fork)")
+        assert (await store.run(outbox.delivery, "f")).rows == (row,)
+        assert await store.read(broken_laws) == []
 
 
 async def test_a_fork_can_be_forked_and_outlives_its_thread(tmp_path: Path):

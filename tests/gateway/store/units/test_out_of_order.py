@@ -25,7 +25,7 @@ async def test_a_forgotten_conversation_knows_how_far_it_was_deleted(tmp_path):
             await take(store, number=number)
         forgets = ThreadDeletion(reply="")
         gone = await take(store, "/forget", forgets, thread="new", kind="command")
-        assert gone.forgotten == "t"
+        assert gone.forgotten == ("t",)
         assert await store.run(out_of_order.forgotten, KEY) == order_key("3")
         assert await store.run(inbox.accepted_keys, [KEY.dedupe("create", "3")])
 

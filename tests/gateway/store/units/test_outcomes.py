@@ -36,6 +36,6 @@ async def test_a_new_thread_that_is_asked_for_in_an_older_one_follows_the_curren
 
 async def test_an_older_thread_is_deleted_and_the_current_one_stays(store):
     accepted = await send(store, ThreadDeletion(reply=""), "newest", thread="old")
-    assert (accepted.thread, accepted.forgotten) == ("new", "old")
+    assert (accepted.thread, accepted.forgotten) == ("new", ("old",))
     (thread,) = await store.run(thread_units.threads)
     assert (thread.id, thread.current) == ("new", True)

@@ -1,0 +1,108 @@
+"""Threads of forks that begin apart: private ones and posts.
+
+Such a thread is made before the fork's first message. If the process ended in between, it is found
+again by its title: it is the bot's own, and no conversation is known there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from adapters.discord.config import Threads
+from adapters.discord.connection.rest import TITLE_BLOCKED, ApiError, Rest
+from adapters.discord.connection.values import parse_channel, snowflake
+from adapters.discord.conversations.known_roots import THREAD, KnownRoots
+from gateway.adapter import AdapterHost
+from gateway.client import ThreadInfo
+from gateway.conversation import ConversationKey
+from gateway.render.sanitize import label
+from gateway.surface import CallRejected
+
+PRIVATE = 12
+"""Discord's type of private threads."""
+TITLE = 60
+"""Characters of a thread's title."""
+UNTITLED = "Conversation"
+POST = "-# A copy of a post goes on here."
+CLOCKS = 60.0
+"""Seconds by which Discord's clock may be behind ours."""
+
+Make = Callable[[ConversationKey, str], Awaitable[str]]
+"""Makes a private thread with a title in the key's channel; its id."""
+
+
+class ForkThreads:
+    """Finds or makes the thread in which a fork begins."""
+
+    def __init__(
+        self, rest: Rest, host: AdapterHost, threads: Threads, roots: KnownRoots, make: Make
+    ) -> None:
+        self._rest = rest
+        self._host = host
+        self._threads = threads
+        self._roots = roots
+        self._make_private = make
+
+    async def thread(self, key: ConversationKey, asker: str) -> str:
+        """The fork's own thread; "" if its channel has its first message.
+
+        Nobody but `asker` is let into a private one. Raises the errors of calls.
+        """
+        posts = parse_channel(await self._rest.call("GET", f"/channels/{key.channel}")).has_posts
+        private = not posts and (self._threads == "private" or await self._is_of_private(key))
+        if not (posts or private):
+            return ""
+        found = await self._host.conversations.thread_at(key)
+        if found is None:
+            raise CallRejected("The fork is not there any more.", gone=True)
+        thread = await self._made_before(key, found)
+        thread = thread or await self._make(key, label(found.title, TITLE), private=private)
+        if private and asker:
+            await self._rest.call("PUT", f"/channels/{thread}/thread-members/{asker}")
+        return thread
+
+    async def _is_of_private(self, key: ConversationKey) -> bool:
+        """True if it is the fork of a private thread."""
+        origin = replace(key, root=key.forked)
+        await self._roots.look_up(THREAD, origin)
+        thread = self._roots.place(THREAD, origin) or origin.root
+        if not thread.isdecimal():  # begun with a command, and no private thread
+            return False
+        try:
+            return (await self._rest.call("GET", f"/channels/{thread}"))["type"] == PRIVATE
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return False
+            raise
+
+    async def _made_before(self, key: ConversationKey, fork: ThreadInfo) -> str:
+        """The thread that an earlier run has made for it, or ""."""
+        me = (await self._rest.call("GET", "/users/@me"))["id"]
+        active = await self._rest.call("GET", f"/guilds/{key.workspace}/threads/active")
+        since = snowflake(fork.updated_at - CLOCKS)
+        titles = {label(fork.title, TITLE) or UNTITLED, UNTITLED}
+        for each in active["threads"]:
+            own = (each.get("parent_id"), each.get("owner_id")) == (key.channel, me)
+            if own and each["name"] in titles and int(each["id"]) > since:
+                there = replace(key, root=str(each["id"]))
+                if await self._host.conversations.thread_at(there) is None:
+                    return there.root
+        return ""
+
+    async def _make(self, key: ConversationKey, title: str, *, private: bool) -> str:
+        try:
+            if private:
+                return await self._make_private(key, title)
+            post: Mapping[str, Any] = await self._rest.call(
+                "POST",
+                f"/channels/{key.channel}/threads",
+                json={"name": title or UNTITLED, "message": {"content": POST}},
+            )
+        except ApiError as error:
+            if error.code == TITLE_BLOCKED and title:
+                return await self._make(key, "", private=private)
+            raise
+        return str(post["id"])

@@ -1,0 +1,104 @@
+"""Words that are deleted reach the forks that have copies of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.content.task import DELETED
+from gateway.errors import NotFound
+from gateway.events import Notice
+from gateway.store.units import events as event_units
+from gateway.store.units import threads
+from gateway.store.units.invariants import broken_laws
+from tests.gateway.journeys.test_edits import ANN, BOB
+from tests.gateway.scripted import of
+from tests.gateway.scripted import turn as local_turn
+from tests.gateway.sessions.test_deleted_words import Desk
+
+pytestmark = pytest.mark.usefixtures("database")
+
+CANARY = "the code is CANARY"
+
+
+async def ask(desk: Desk, thread: str, text: str = "what is the code?") -> str:
+    """Ask in a local thread; all that the model was sent."""
+    await local_turn(desk.gateway, thread, text)
+    return desk.sent()
+
+
+async def test_a_deleted_message_is_told_in_no_fork(tmp_path: Path):
+    async with Desk(tmp_path, *"123456") as desk:
+        thread = (await desk.turn("1", CANARY)).thread
+        await desk.turn("2", "thanks")
+        fork = (await desk.person.fork_thread(thread)).id
+        second = (await desk.person.fork_thread(fork)).id
+        assert CANARY in await ask(desk, fork)
+        third = (await desk.person.fork_thread(fork)).id
+        await desk.delete("1")
+        for each in (fork, second, third):
+            sent = await ask(desk, each)
+            assert ("CANARY" in sent, DELETED in sent) == (False, True)
+            assert b"CANARY" not in await desk.saved(each)
+        assert desk.teams.built == 5  # none was replaced by a new one that is told the rest
+        store: Any = desk.gateway.store
+        assert await store.read(broken_laws) == []
+
+
+async def test_a_message_that_is_edited_keeps_its_words_in_a_fork_as_in_its_thread(tmp_path: Path):
+    async with Desk(tmp_path, *"123") as desk:
+        thread = (await desk.turn("1", "one")).thread
+        fork = (await desk.person.fork_thread(thread)).id
+        await desk.edit("1", "CANARY")
+        offers = [
+            [
+                each.command
+                for each in of(Notice, await desk.gateway.store.run(event_units.events, of_))
+            ]
+            for of_ in (thread, fork)
+        ]
+        assert offers[0][0].startswith("/again")
+        assert offers[1] == [""]
+        sent = await ask(desk, fork)
+        assert ("one" in sent, "CANARY" in sent) == (True, False)
+
+
+async def test_a_deleted_thread_of_a_platform_takes_its_forks_with_it(tmp_path: Path):
+    async with Desk(tmp_path, *"123") as desk:
+        thread = (await desk.turn("1", CANARY)).thread
+        fork = (await desk.person.fork_thread(thread)).id
+        second = (await desk.person.fork_thread(fork)).id
+        await ask(desk, second)
+        await desk.person.delete_thread(thread)
+        for each in (thread, fork, second):
+            with pytest.raises(NotFound):
+                await desk.person.thread(each)
+
+
+async def test_who_is_forgotten_is_forgotten_in_forks(tmp_path: Path):
+    async with Desk(tmp_path, *"1234") as desk:
+        thread = (await desk.turn("1", "first", BOB)).thread
+        without = (await desk.person.fork_thread(thread)).id
+        await desk.turn("2", CANARY)
+        fork = (await desk.person.fork_thread(thread)).id
+        gone = await desk.person.delete_person(ANN.id)
+        assert {*gone} >= {thread, fork}
+        left = await desk.gateway.store.run(threads.threads_of, ANN.id)
+        assert left == []
+        # With the thread of a platform go all that have words of it.
+        assert without in gone
+
+
+async def test_a_fork_that_outlived_its_thread_still_hears_of_deletions(tmp_path: Path):
+    async with Desk(tmp_path, *"123") as desk:
+        thread = (await desk.turn("1", CANARY)).thread
+        fork = (await desk.person.fork_thread(thread)).id
+        second = (await desk.person.fork_thread(fork)).id
+        store: Any = desk.gateway.store
+        await store.write(lambda c: c.execute("DELETE FROM threads WHERE id = :t", {"t": thread}))
+        await desk.person.delete_thread(fork)  # one of the terminal's: its own forks stay
+        await desk.delete("1")
+        sent = await ask(desk, second)
+        assert ("CANARY" in sent, DELETED in sent) == (False, True)
