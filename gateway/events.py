@@ -565,12 +565,18 @@ class TurnFinished(_Event):
 class ThreadRenamed(_Event):
     """The thread has a new title.
 
-    `given` by a person, not taken from the first message.
+    `given` by a person, or `made` by a model; otherwise it is taken from the first message.
     """
 
     kind: Literal["thread_renamed"] = "thread_renamed"
     title: str
     given: bool = False
+    made: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """True if no model makes another one."""
+        return self.given or self.made
 
 
 SessionEvent: TypeAlias = (

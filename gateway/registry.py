@@ -27,7 +27,7 @@ class Holdings:
     that its memories begin with: they are the operator's own. `signs_off` are the agents that end
     the team's work with a word that people are not shown. `contexts` are those that summarise, with
     the names of their agents. `instructions` reads what all agents are told, or raises
-    TeamUnusable.
+    TeamUnusable. `titler` is the model that titles threads, if one does.
     """
 
     closes: tuple[Closer, ...] = ()
@@ -36,6 +36,7 @@ class Holdings:
     signs_off: frozenset[str] = frozenset()
     contexts: tuple[tuple[str, AutoChatCompletionContext], ...] = ()
     instructions: Callable[[], Awaitable[Instructions]] | None = None
+    titler: ChatCompletionClient | None = None
 
 
 @value

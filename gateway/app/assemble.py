@@ -294,6 +294,8 @@ def run_once(
     check_allowed(allow, loaded)
     largest = loaded.config.attachments.file_mb * MB
     sent = tuple(SentFile.read(file, largest) for file in files)
+    config = loaded.config.model_copy(update={"title_model": ""})  # it would end before the title
+    loaded = replace(loaded, config=config)
     begin_log(loaded)
     require_network(loaded, model_addresses(loaded.config))
     return run_until_ended(run(partial(_task_gateway, loaded, kept=kept), sent))

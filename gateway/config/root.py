@@ -51,6 +51,12 @@ class Config(Section):
     default_model: str = ""
     """Name of the model for agents that name none; the first of [models] if not given."""
 
+    title_model: str = ""
+    """Name of the model that titles each thread after its first answer, such as a cheap one.
+
+    If not given, a thread is titled with its first message. A title that a person gives stays.
+    """
+
     models: dict[str, ModelConfig] = Field(default_factory=_built_in_models, min_length=1)
     """The language models, each as [models.NAME]."""
 

@@ -58,6 +58,7 @@ class ModelChoices:
         """Models that read the team's threads, each once. Raises KeyError."""
         tables = list(sections(self._config, team))
         named = [model] if model else [getattr(table, "model", None) for table in tables]
+        named += filter(None, [self._config.title_model])
         chains = [self._chain(name) for name in named if isinstance(name, str)]
         yield from dict.fromkeys(self._reader(name) for chain in chains for name in chain)
         for table in tables:

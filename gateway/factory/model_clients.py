@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from copy import copy
 from typing import Any, Literal
 
@@ -63,6 +64,13 @@ class ModelClients:
                 f"and {name!r} is none"
             )
         return sdk_client, model_label(client)
+
+    def titler(self) -> ChatCompletionClient | None:
+        """The client that titles threads; None without a usable one."""
+        if name := self._config.title_model:
+            with suppress(Exception):  # no team fails for that, and `parley check` asks the model
+                return self.client(name)
+        return None
 
     def only(self, name: str) -> ModelClients:
         """The same clients, all replaced by this one; "" for none."""

@@ -203,6 +203,7 @@ class TeamFactory:
                 read = partial(self._instructions, name, given.files)
                 await read()  # a missing file is told now
                 holds = replace(holds, instructions=read)
+            holds = replace(holds, titler=self._models.titler())
         except TeamBuildError:
             raise
         except (Exception, SystemExit) as error:  # a factory of the user's may raise anything

@@ -37,6 +37,7 @@ class _Checker:
         config = self._config
         yield from self._lookup.team(("default_team",), config.default_team)
         yield from self._lookup.model(("default_model",), config.default_model)
+        yield from self._lookup.model(("title_model",), config.title_model)
         yield from ModelChecker(self._lookup).check()
         yield from self._routes()
         yield from check_faces(self._lookup)

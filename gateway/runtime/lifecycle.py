@@ -187,6 +187,7 @@ class Lifecycle:
             )
             group.create_task(self.deadlines.run(), name="gateway deadlines")
             group.create_task(self._sessions.closing.run(), name="gateway closing")
+            group.create_task(self._sessions.titler.run(), name="gateway titles")
             serving = self._dispatcher.serve(self._sessions.drain)
             group.create_task(serving, name="gateway dispatcher")
             group.create_task(self._nodes.work(), name="gateway nodes")

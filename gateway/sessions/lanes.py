@@ -33,6 +33,7 @@ from gateway.sessions.idle_teams import IdleTeams
 from gateway.sessions.known_tools import KnownTools
 from gateway.sessions.last_word import FailedTurn, end_plainly, failed_notice
 from gateway.sessions.live_team import LiveTeam, TeamChange, TeamCloser
+from gateway.sessions.titles import Titler
 from gateway.sessions.tracing import TRACES
 from gateway.sessions.turn import Turn
 from gateway.sessions.turn_log import log_turn
@@ -94,6 +95,8 @@ class Lanes:
         """Runs threads later; to be set before anything is run."""
         self.closing = TeamCloser()
         """Closes the teams that were dropped, while it is run."""
+        self.titler = Titler(store, bus, ledger)
+        """Titles threads, while it is run."""
         self._idle = IdleTeams(self.closing)
         self._running: dict[str, Turn] = {}
         self._stops: dict[str, str] = {}
@@ -307,6 +310,8 @@ class Lanes:
 
         try:
             more = await turn.run(build)
+            if live is not None and live.titler is not None and turn.ended == "done":
+                self.titler.add(work, live.titler)
             if live is not None and turn.intact and teams is self._teams:
                 live.epoch = work.lease.epoch
                 self._idle.add(thread.id, live)
@@ -373,6 +378,7 @@ class Lanes:
         live.loaded_at = self._store.loaded_at(thread.id)
         live.keeps = work.saved and await self._store.run(aside.is_attached, thread.id)
         live.contexts, live.instructions = holds.contexts, holds.instructions
+        live.titler = holds.titler
         if holds.contexts and work.saved and not live.anew:
             names = {name for name, _ in holds.contexts}
             filled = await self._store.run(events.fill, thread.id)

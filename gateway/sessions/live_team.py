@@ -106,6 +106,8 @@ class LiveTeam:
         """Contexts that summarise, with the names of their agents."""
         self.instructions: Callable[[], Awaitable[Instructions]] | None = None
         """Reads what all agents are told."""
+        self.titler: ChatCompletionClient | None = None
+        """Titles the thread after its first answer."""
         self.filled: dict[str, ContextFill] = {}
         """Their fill, by these names."""
         self.folder: Path | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,6 +81,7 @@ class ScriptedTeams:
     choices: tuple[ModelChoice, ...] = ()
     built_on: list[str] = field(default_factory=list)
     origin: Origin = NO_ORIGIN
+    titler: ChatCompletionClient | None = None
 
     def readers(self, team: str, *, model: str = "") -> tuple[str, ...]:
         return (f"{model or 'replay'} (models.example)",)
@@ -111,7 +112,7 @@ class ScriptedTeams:
         self.workdirs.append(workdir)
         made: Any = self.make()
         team = await made if isinstance(made, Awaitable) else made
-        return BuiltTeam(team=team, holds=holdings_of(team))
+        return BuiltTeam(team=team, holds=replace(holdings_of(team), titler=self.titler))
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         return self.rules.get(call.name, self.rule_of_others)

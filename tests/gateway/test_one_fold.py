@@ -30,6 +30,8 @@ ROWS = {
     "gateway/sessions/turn.py": "writes a turn's events, its growing text apart",
     "gateway/sessions/turn_log.py": "logs how long a turn waited",
     "gateway/sessions/turn_writer.py": "waits for the answer that a call waits for",
+    "gateway/sessions/titles.py": "finds a thread's first question and answer, for a model",
+    "gateway/store/units/threads.py": "finds a title that is kept",
     "gateway/store/units/forks.py": "copies a thread's events up to the end of a turn",
     "gateway/store/units/claims.py": "hands a turn what its earlier attempts have said",
     "gateway/store/units/events.py": "stores events, and a thread's preview",

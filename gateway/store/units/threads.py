@@ -10,10 +10,12 @@ from urllib.parse import quote
 
 from gateway.base.words import parts_of
 from gateway.conversation import LOCAL, ConversationKey, Place, RecentMessage, place_mark
-from gateway.events import SessionEvent, ThreadRenamed
+from gateway.events import SessionEvent, ThreadRenamed, load_event
 from gateway.store.connection import Connection
 from gateway.store.operations import reads, writes
-from gateway.store.records import Thread, Wait
+from gateway.store.records import ModelUse, Thread, Wait
+from gateway.store.turn_records import Lease
+from gateway.store.units import usage
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.people import names_of
@@ -56,6 +58,29 @@ def rename_thread(connection: Connection, thread: str, title: str) -> list[Sessi
     note(connection, "thread.renamed", thread=thread)
     renamed = ThreadRenamed(thread=thread, title=title, given=True)
     return list(add_events(connection, thread, [renamed]))
+
+
+@writes
+def title_thread(
+    connection: Connection, lease: Lease, title: str, uses: tuple[ModelUse, ...]
+) -> list[SessionEvent]:
+    """Give a thread a model's title, unless it keeps another.
+
+    The turn after which it was made counts what it took. Raises NotFound.
+    """
+    connection.lock(lease.thread)
+    found = find_thread(connection, lease.thread)
+    usage.add(connection, lease, uses, connection.now)
+    rows = connection.fetch(
+        "SELECT body FROM events WHERE thread = :thread AND kind = 'thread_renamed'",
+        {"thread": lease.thread},
+    )
+    before = [each for row in rows if isinstance(each := load_event(row["body"]), ThreadRenamed)]
+    if title in ("", found.title) or any(each.is_kept for each in before):
+        return []
+    update(connection, "threads", lease.thread, title=title)
+    made = ThreadRenamed(thread=lease.thread, title=title, made=True)
+    return list(add_events(connection, lease.thread, [made]))
 
 
 @writes

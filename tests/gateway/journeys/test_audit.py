@@ -47,6 +47,7 @@ QUIET_OPERATIONS = {
     "clear_gone": "what stands on a platform, where the messages are",
     "close_rate": "how fast platforms may be asked",
     "delete_memo": "an agent's tool, which has its rows",
+    "title_thread": "a model's title of a thread: nobody decides it",
     "draw_shares": "how much of a budget a node may use",
     "draw_tokens": "how fast platforms may be asked",
     "drop_audit": "the config's audit_days",

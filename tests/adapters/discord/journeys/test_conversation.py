@@ -26,7 +26,7 @@ from tests.adapters.discord.serving import (
 )
 from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
-from tests.gateway.scripted import ScriptedTeams, solo
+from tests.gateway.scripted import ScriptedTeams, model, solo
 
 
 async def test_a_mention_is_answered_in_a_thread_of_its_own(
@@ -45,6 +45,23 @@ async def test_a_mention_is_answered_in_a_thread_of_its_own(
     assert bot_texts(discord, thread_of(asked))[1] == "-# 🐺 **solo**\nBye."
     assert discord.pings == []
     assert discord.calls("PATCH") == []
+
+
+async def test_a_thread_gets_the_title_that_a_model_makes_unless_a_person_named_it(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    teams = ScriptedTeams(
+        lambda: solo("Hello, Alice.", "Bye."), titler=model("@everyone **Greetings**", "Other")
+    )
+    async with serving(discord, tmp_path, teams) as gateway:
+        asked = await alice.mentions(general, "say hello")
+        await discord.until(lambda: asked.thread and thread_of(asked).name == "everyone Greetings")
+        await alice.says(thread_of(asked), "and now?")
+        await discord.until(lambda: len(bot_texts(discord, thread_of(asked))) == 2)
+        await wait_delivered(gateway)
+    assert discord.pings == []
+    assert len([call for call in discord.calls("PATCH") if "name" in call.body]) == 1
 
 
 async def test_an_answer_streams_by_edits_and_a_hand_off_begins_another_message(

@@ -1,5 +1,6 @@
 """Sessions, their titles and the Stop button, through the whole adapter."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from adapters.slack.testing import SlackSimulator
 from gateway.app.operator import owner_status
 from gateway.store.units import threads
 from tests.adapters.slack.serving import ServedSlack, served
+from tests.fakes.scripted_model import ScriptedModel
 
 RENAME = "agents.sessions.rename"
 
@@ -66,6 +68,26 @@ async def test_a_title_given_in_parley_replaces_the_one_in_slack(tmp_path: Path)
         (thread,) = await run.store.run(threads.threads)
         await run.gateway.client.rename_thread(thread.id, "Plums")
         await run.until(lambda: title(slack, asked) == "Plums")
+
+
+async def test_a_models_title_replaces_the_first_message_but_not_a_persons(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        go_on = asyncio.Event()
+        run.teams.titler = ScriptedModel([go_on, "<!channel> *Bells* of the town"], "Whistles")
+        ann = slack.person("ann")
+        asked = await ann.asks("general", "about bells")
+        await answered(run, asked)  # nobody waits for the title
+        assert title(slack, asked) == "about bells"
+        go_on.set()
+        await run.until(lambda: title(slack, asked) == "Bells of the town")
+        assert len(slack.calls(RENAME)) == 1
+        await ann.renames("general", asked, "Mine")
+        await run.settled()
+        await ann.asks("general", "and now?", thread=asked)
+        await answered(run, asked, 2)
+        assert [each.title for each in await run.store.run(threads.threads)] == ["Mine"]
+        assert title(slack, asked) == "Mine"
+        assert not [call for call in slack.calls() if call.error]
 
 
 async def test_status_says_that_people_have_no_stop_button(tmp_path: Path) -> None:
