@@ -12,7 +12,7 @@ from gateway.migrate.imports import Note
 from gateway.migrate.names import PACKAGE
 from gateway.migrate.rewrite import NotPython, rewrite
 
-_MAGIC = re.compile(r"^\s*([%!?]|.*=\s*[%!]\w|.*\w\?{1,2}\s*$)")
+_MAGIC = re.compile(r"^\s*([%!?]|pip3? install\s|.*=\s*[%!]\w|.*\w\?{1,2}\s*$)")
 _MASK = "pass  # notebook line {}"
 _MASKED = re.compile(r"pass  # notebook line (\d+)")
 _INSTALLS = re.compile(r".*\binstall\b")

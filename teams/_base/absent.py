@@ -148,22 +148,30 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 """Our module -> what to use instead of which of AutoGen's or AG2's names."""
 
 
-def explain_module(name: str) -> None:
-    """Raise ModuleNotFoundError for a module that only AutoGen has."""
+def explain_import(name: str) -> None:
+    """Raise ModuleNotFoundError for a module or name that only AutoGen has."""
+    # Without `name=`: else `from teams.models import anthropic` would drop the text.
     if name in MODULES:
-        # Without `name=`: else `from teams.models import anthropic` would drop the text.
         raise ModuleNotFoundError(_refusal(f"No module named {name!r}", MODULES[name]))
+    module, _, last = name.rpartition(".")
+    if instead := _instead_of_name(module, last):
+        problem = f"cannot import name {last!r} from {module!r}"
+        raise ModuleNotFoundError(_refusal(problem, instead))
 
 
-def missing_name(module: str, name: str) -> AttributeError | ImportError:
-    """The error for a missing name; ImportError for AutoGen's."""
-    for instead, names in NAMES.get(module, {}).items():
-        if name in names.split():
-            problem = f"cannot import name {name!r} from {module!r}"
-            return ImportError(_refusal(problem, instead), name=module)
-    return AttributeError(
-        f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules[module]
+def missing_name(module: str, name: str) -> AttributeError:
+    """The error for a missing name, with a hint for AutoGen's."""
+    problem, instead = (
+        f"module {module!r} has no attribute {name!r}",
+        _instead_of_name(module, name),
     )
+    told = _refusal(problem, instead) if instead else problem
+    return AttributeError(told, name=name, obj=sys.modules[module])
+
+
+def _instead_of_name(module: str, name: str) -> str | None:
+    inside = NAMES.get(module, {}).items()
+    return next((instead for instead, names in inside if name in names.split()), None)
 
 
 def instead_of_provider(provider: str) -> str | None:
@@ -179,8 +187,7 @@ def instead_of(dotted: str) -> str | None:
     module, _, name = dotted.rpartition(".")
     package, _, rest = module.partition(".")
     home = {"autogen": "teams.conversable"}.get(package, f"teams.{rest or 'core'}")
-    inside = (use for use, names in NAMES.get(home, {}).items() if name in names.split())
-    return next(inside, None) or instead_of_provider(dotted)
+    return _instead_of_name(home, name) or instead_of_provider(dotted)
 
 
 def _refusal(problem: str, instead: str) -> str:

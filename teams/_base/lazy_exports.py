@@ -61,7 +61,11 @@ def lazy_exports_in(
 
 
 def refuse_absent(module: str) -> Callable[[str], Any]:
-    """Make the `__getattr__` of a module: AutoGen's names are ImportErrors."""
+    """Make the `__getattr__` of a module: its errors explain AutoGen's names.
+
+    `from module import Name` asks the finder below for a submodule only where there is a path.
+    """
+    vars(sys.modules[module]).setdefault("__path__", [])
 
     def missing(name: str) -> Any:
         from teams._base.absent import missing_name  # here for start-up
@@ -80,9 +84,9 @@ class AbsentModules:
     ) -> ModuleSpec | None:
         # Who only asks, with importlib.util.find_spec(), is told None as ever.
         if fullname.startswith("teams.") and _is_import():
-            from teams._base.absent import explain_module  # here for start-up
+            from teams._base.absent import explain_import  # here for start-up
 
-            explain_module(fullname)
+            explain_import(fullname)
         return None
 
 

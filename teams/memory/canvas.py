@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
@@ -20,6 +21,12 @@ from teams.models._types import LLMMessage, SystemMessage
 HEADING = "The canvas: files that the team writes together, as they stand now."
 
 _TRAITS = ToolTraits(serial=True, own_output=True, in_state=True)
+
+
+class CanvasResult(BaseModel):
+    """Outcome of a change, for the model."""
+
+    status: str
 
 
 class TextCanvas:
@@ -173,13 +180,13 @@ class TextCanvasMemory(Memory):
             traits=_TRAITS,
         )
 
-    async def _update_file(self, filename: str, new_content: str) -> str:
+    async def _update_file(self, filename: str, new_content: str) -> CanvasResult:
         self.canvas.add_or_update_file(filename, new_content)
-        return "OK"
+        return CanvasResult(status="OK")
 
-    async def _apply_patch(self, filename: str, patch_text: str) -> str:
+    async def _apply_patch(self, filename: str, patch_text: str) -> CanvasResult:
         self.canvas.apply_patch(filename, patch_text)
-        return "PATCH APPLIED"
+        return CanvasResult(status="PATCH APPLIED")
 
 
 def _shows_canvas(message: LLMMessage) -> bool:

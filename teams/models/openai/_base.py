@@ -7,7 +7,11 @@ from functools import cache
 from inspect import signature
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from typing_extensions import override
+
+from teams.models._dialect import Request
 from teams.models._endpoint import ModelEndpoint
+from teams.models._outgoing import Asked
 from teams.models._settings import DEADLINE_SECONDS, choose_model_info
 from teams.models._thought_marks import marks_of
 from teams.models._transport import SdkTransport
@@ -82,6 +86,16 @@ class BaseOpenAIChatCompletionClient(WireClient):
     def sdk_client(self) -> AsyncOpenAI | AsyncAzureOpenAI:
         """The client of the `openai` package; this object closes it."""
         return self._sdk.client
+
+    @override
+    async def _request(self, asked: Asked) -> Request:
+        extra = asked.extra_create_args
+        if extra and (unknown := sorted(extra.keys() - _parameters())):
+            raise ValueError(
+                f"Extra create args are invalid: {', '.join(unknown)}. "
+                "What only your server knows goes into extra_body."
+            )
+        return await super()._request(asked)
 
 
 def _sdk_arguments(body: Wire) -> Wire:

@@ -76,6 +76,6 @@ async def test_a_file_written_before_a_crash_in_the_midst_of_a_batch_is_there_on
     assert len(writers.memories) > 1
     assert writers.files == {"menu.md": 1}
     results = {event.tool: event.result for event in of(ToolFinished, events)}
-    assert results["update_file"] == "OK"
+    assert results["update_file"] == '{"status": "OK"}'
     assert len(of(ToolStarted, events)) == 2
     assert of(MessageFinished, events)[-1].text == "Written."

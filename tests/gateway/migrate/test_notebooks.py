@@ -34,6 +34,13 @@ def test_code_cells_change_and_nothing_else_does() -> None:
     assert rewrite_notebook(after)[0] == after
 
 
+@pytest.mark.parametrize("command", ["pip install ag2[openai]", "pip3 install -q pyautogen"])
+def test_a_bare_pip_install_is_read_as_a_command(command: str) -> None:
+    after, notes = rewrite_notebook(notebook(f"{command}\nfrom autogen import GroupChat"))
+    assert f"{command}\\nfrom teams.conversable import GroupChat" in after
+    assert [note.note.text for note in notes] == ["install parley-gateway instead"]
+
+
 def test_a_broken_cell_is_told_and_the_others_change() -> None:
     after, notes = rewrite_notebook(notebook("from autogen_core import (", "import autogen_core"))
     assert "import teams.core" in after

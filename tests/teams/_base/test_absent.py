@@ -4,7 +4,7 @@ import pickle
 from doctest import DocTestFinder
 from importlib import import_module
 from importlib.util import find_spec
-from inspect import getmembers
+from inspect import getattr_static, getmembers
 from pkgutil import walk_packages
 
 import pytest
@@ -39,6 +39,17 @@ def test_a_module_that_nobody_has_is_missed_in_python_s_own_words():
 def test_a_name_says_what_to_use_instead():
     with pytest.raises(ImportError, match=r"'RoutedAgent' from 'teams.core'. Use instead"):
         exec("from teams.core import RoutedAgent", {})
+    with pytest.raises(AttributeError, match=r"no attribute 'RoutedAgent'. Use instead"):
+        _ = teams.core.RoutedAgent  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_who_only_asks_for_a_name_is_told_that_it_is_not_there(module: str):
+    home = import_module(module)
+    for name in " ".join(NAMES[module].values()).split():
+        assert not hasattr(home, name)
+        assert getattr(home, name, None) is None
+        assert getattr_static(home, name, None) is None
 
 
 @pytest.mark.parametrize(

@@ -162,8 +162,10 @@ async def test_the_tools_follow_the_canvas_after_a_clear():
     update, patch = memory.get_update_file_tool(), memory.get_apply_patch_tool()
     assert [tool.name for tool in (update, patch)] == ["update_file", "apply_patch"]
     await memory.clear()
-    assert await run(update, filename="poem.txt", new_content=POEM) == "OK"
-    assert await run(patch, filename="poem.txt", patch_text=PATCH) == "PATCH APPLIED"
+    made = await run(update, filename="poem.txt", new_content=POEM)
+    assert update.return_value_as_string(made) == '{"status": "OK"}'
+    changed = await run(patch, filename="poem.txt", patch_text=PATCH)
+    assert patch.return_value_as_string(changed) == '{"status": "PATCH APPLIED"}'
     assert memory.canvas.get_latest_content("poem.txt") == "one\n2\nthree\nfour\n"
 
 

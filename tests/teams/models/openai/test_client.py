@@ -383,6 +383,19 @@ async def test_arguments_of_the_constructor_and_the_call_are_sent(openai_server:
     assert request.headers["X-Team"] == "demo"
 
 
+@pytest.mark.parametrize("unknown", ["bogus", "top_k", "messages", "api_key"])
+async def test_an_unknown_argument_of_a_call_is_refused(openai_server: FakeOpenAI, unknown: str):
+    asked = client(openai_server)
+    extra = {"seed": 8, unknown: 1}
+    with pytest.raises(ValueError, match=f"^Extra create args are invalid: {unknown}. "):
+        await asked.create(HELLO, extra_create_args=extra)
+    with pytest.raises(ValueError, match="Extra create args are invalid"):
+        async for _ in asked.create_stream(HELLO, extra_create_args=extra):
+            pass
+    assert openai_server.requests == []
+    await asked.close()
+
+
 async def test_several_system_messages_become_one_where_a_model_needs_it(
     openai_server: FakeOpenAI,
 ):
