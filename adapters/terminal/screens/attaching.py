@@ -118,8 +118,11 @@ class Attaching:
     def opened(self, conversation: Conversation) -> None:
         """Another thread is shown: its message has no files yet."""
         self._conversation = conversation
-        if self._model is not conversation.model:
-            self._model, self._chosen, self._asked, self._told = conversation.model, [], (), ""
+        if self._model is None and self._chosen:  # they were attached while connecting
+            self._screen.run_worker(self._look_again, group="named files")
+        elif self._model is not conversation.model:
+            self._chosen, self._asked, self._told = [], (), ""
+        self._model = conversation.model
         self._draw()
 
     def draft_changed(self) -> None:
@@ -170,6 +173,14 @@ class Attaching:
         with notify_errors(self._screen):
             async with self._reading:
                 self._named, self._troubles = await self._read(self._composer.text)
+        self._draw()
+
+    async def _look_again(self) -> None:
+        with notify_errors(self._screen):
+            async with self._reading:
+                self._chosen = [
+                    await self._looked_at(each.path, each.stamp, each.file) for each in self._chosen
+                ]
         self._draw()
 
     async def _read(self, text: str) -> tuple[list[Attached], list[str]]:

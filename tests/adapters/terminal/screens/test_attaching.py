@@ -1,5 +1,6 @@
 """Files of a message: attached, named, taken off, asked about."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,20 @@ async def test_a_file_is_attached_taken_off_and_sent_once(tmp_path: Path, folder
         await chat.until_shown("files: notes.txt")
         await chat.type("/detach")
         await chat.until(lambda: "files: notes" not in chat.text())
+
+
+async def test_a_file_that_is_attached_while_connecting_stays_and_is_looked_at_then(
+    tmp_path: Path, folder: Path
+):
+    client, there = ScriptedClient(), asyncio.Event()
+    client.faults = ["The team does not see it."]
+    async with chatting(client, tmp_path, new=True, there=there) as chat:
+        await chat.type("/attach notes.txt")
+        await chat.until_shown("files: notes.txt (2 bytes)")
+        there.set()
+        await chat.until_shown("files: notes.txt (2 bytes)", "The team does not see it.")
+        await chat.type("read this")
+        await chat.until(lambda: names(client) == [["notes.txt"]])
 
 
 async def test_agents_come_first_and_a_named_file_goes_with_its_message(
