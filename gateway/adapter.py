@@ -192,7 +192,9 @@ class Conversations(Protocol):
         """Give a thread another title. Raises NotFound."""
         ...
 
-    async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
+    async def rate(
+        self, thread: str, part: str, person: str, *, good: bool, reason: str = ""
+    ) -> None:
         """Keep a person's rating of a part of a thread's answer.
 
         It replaces an earlier one. Raises NotFound.

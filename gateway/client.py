@@ -290,8 +290,11 @@ class Client(Protocol):
         """Events of the thread after this seq, then new ones."""
         ...
 
-    async def note_export(self, thread: str) -> None:
-        """Add to the audit that the operator has exported a thread."""
+    async def note_export(self, thread: str) -> dict[str, int]:
+        """Add to the audit that the operator has exported a thread.
+
+        Returns how many have called an answer of it "good" or "bad".
+        """
         ...
 
     def commands(self) -> list[CommandInfo]:

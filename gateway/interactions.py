@@ -27,15 +27,17 @@ ButtonKind: TypeAlias = Literal[
     "text",
     "command",
     "feedback",
+    "reason",
     "missed",
 ]
 """Effect of a button.
 
 `note` opens a form for a reason before it denies, `text` one for an answer; `choices` answers with
 what is chosen in the menu beside it, which comes apart from it; `command` runs a command;
-`feedback` rates a message; `missed` has missed messages answered.
+`feedback` rates a message, and `reason` is the form that asks why; `missed` has missed messages
+answered.
 """
-FormKind: TypeAlias = Literal["note", "text"]
+FormKind: TypeAlias = Literal["note", "text", "reason"]
 
 _KINDS = frozenset(get_args(ButtonKind))
 _VERDICTS: Mapping[str, AnswerKind] = {"approve": "approve", "deny": "deny", **GRANT_WORDS}
@@ -68,7 +70,10 @@ class Choice:
 
 @value
 class FormOpening:
-    """A wish for a request's form; see `AdapterHost.open_form`."""
+    """A wish for a form; see `AdapterHost.open_form`.
+
+    `request` is the part that was rated where it asks for the reason.
+    """
 
     request: str
     kind: FormKind
@@ -90,6 +95,13 @@ class Form:
         """The answer that it is."""
         return Answer(kind="deny" if self.kind == "note" else "text", text=self.text.strip())
 
+    @property
+    def rating(self) -> Rating | None:
+        """The rating that it explains; None if it answers a request."""
+        if self.kind != "reason":
+            return None
+        return Rating(part=self.request, good=False, reason=self.text.strip())
+
 
 @value
 class Command:
@@ -104,6 +116,12 @@ class Rating:
 
     part: str
     good: bool
+    reason: str = ""
+
+    @property
+    def opening(self) -> FormOpening | None:
+        """The form that asks why an answer is bad."""
+        return None if self.good else FormOpening(request=self.part, kind="reason")
 
 
 @value
@@ -175,7 +193,7 @@ class Button:
     def pressed(self) -> Interaction:
         """Its meaning."""
         match self.kind:
-            case "note" | "text":
+            case "note" | "text" | "reason":
                 return FormOpening(request=self.about, kind=self.kind)
             case "choice" | "choices":
                 numbers = (self.number,) if self.kind == "choice" else ()

@@ -46,8 +46,10 @@ from adapters.discord.inbound.parse_messages import (
 from adapters.discord.outbound.avatars import Avatars
 from adapters.discord.outbound.commands import command_payloads, sync_commands
 from adapters.discord.outbound.direct_messages import DirectMessages
+from adapters.discord.outbound.progress import GAP, react
 from adapters.discord.outbound.surface import LIMITS, DiscordSurface
 from adapters.discord.outbound.webhooks import Webhooks
+from adapters.progress import ProgressMarks
 from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.base.outside_time import OutsideClock
@@ -223,6 +225,11 @@ class _Bot:
             dead_ends=dead_ends,
             clock=clock,
         )
+        self._surface.thumbs = config.thumbs
+        self._marks: ProgressMarks | None = None
+        if config.show_progress:
+            self._marks = self._handler.marks = ProgressMarks(partial(react, rest), GAP)
+            self._surface.marks = self._marks
 
         self._surface.avatars = Avatars(rest, me.application)
 
@@ -246,6 +253,8 @@ class _Bot:
                 now=self._clock,
             )
             group.create_task(self._shards.run(), name="connects shards to Discord")
+            if self._marks is not None:
+                group.create_task(self._marks.run(), name="changes reactions")
 
     def make_connection(self, shard: int) -> Connection:
         make = partial(make_client, self._config, self._count)

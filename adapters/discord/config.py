@@ -45,6 +45,7 @@ PERMISSIONS: Mapping[str, int] = {
     "Send Messages in Threads": 1 << 38,
 }
 PUBLIC, PRIVATE = ("Create Public Threads", 1 << 35), ("Create Private Threads", 1 << 36)
+REACTIONS = ("Add Reactions", 1 << 6)
 WEBHOOKS = ("Manage Webhooks", 1 << 29)
 
 
@@ -82,6 +83,12 @@ class Config(AdapterSection):
 
     webhooks: bool = False
     """Each agent writes under a name of its own, where the bot may manage webhooks."""
+
+    show_progress: bool = False
+    """Show with a reaction on a message that it was seen, is worked on, and is done."""
+
+    thumbs: bool = False
+    """Show two buttons below each answer, with which people rate it and say why."""
 
     shards: int | None = Field(default=None, ge=1)
     """The number of connections that carry the events. By default, Discord is asked if a bot in
@@ -129,6 +136,8 @@ def required_permissions(config: Config) -> dict[str, int]:
         wanted |= [PUBLIC]
     elif config.threads == "private":
         wanted |= [PRIVATE]
+    if config.show_progress:
+        wanted |= [REACTIONS]
     if config.webhooks:
         wanted |= [WEBHOOKS]
     return wanted

@@ -12,6 +12,7 @@ from typing import Any
 
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
+from adapters.progress import ProgressMarks
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.http_mode import EVENTS, events_page, listening
 from adapters.slack.connection.installs import Installations
@@ -31,6 +32,7 @@ from adapters.slack.inbound.read_rates import ReadRates
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.outbound.avatars import avatar_page
 from adapters.slack.outbound.direct_messages import DirectMessages
+from adapters.slack.outbound.progress import GAP, react
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, SteadyClock, WallClock
@@ -170,6 +172,11 @@ class _Service:
             self._start_task,
             surface.note_title,
         )
+        self._marks: ProgressMarks | None = None
+        if config.show_progress:
+            self._marks = self._handler.marks = surface.marks = ProgressMarks(
+                partial(react, calls), GAP
+            )
         self._receive = receiver(
             clients, self._handle, self._handler.note_missed, host.health.count_ignored
         )
@@ -192,6 +199,8 @@ class _Service:
                 group.create_task(self._pauses.run(self._is_open), name="slack pauses")
                 group.create_task(self._backfill.run(), name="slack catch-up")
                 group.create_task(self._look(), name="slack files")
+                if self._marks is not None:
+                    group.create_task(self._marks.run(), name="slack progress")
                 if self._sockets is not None:
                     group.create_task(self._sockets.run(), name="slack sockets")
                     account = self._config.account

@@ -180,6 +180,9 @@ class Config(AdapterSection):
     reactions: list[Emoji] = Field(default_factory=list)
     """Emoji that hand the message they are put on to the team; none if not given."""
 
+    show_progress: bool = False
+    """Show with a reaction on a message that it was seen, is worked on, and is done."""
+
     suggested_prompts: list[str] = Field(default_factory=list, max_length=4)
     """Up to four first messages that people are offered in a direct conversation."""
 

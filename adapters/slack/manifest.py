@@ -32,6 +32,7 @@ REASONS: dict[str, str] = {
     "mpim:history": "to receive replies in its threads in group messages",
     "mpim:read": "to find what was missed in group messages after a pause",
     "reactions:read": "to receive emoji reactions",
+    "reactions:write": "to show with a reaction that a message is worked on",
     "usergroups:read": "to know the members of user groups in routes",
     "users:read": "to know people's names and time zones, and who is a guest",
 }
@@ -88,6 +89,7 @@ def scopes_of(config: Config, reach: Reach) -> list[str]:
     left_out |= {*GROUP_MESSAGES} if not reach.group_messages else set()
     left_out |= {*DIRECT} if not reach.direct else set()
     left_out |= {"reactions:read"} if not config.reactions else set()
+    left_out |= {"reactions:write"} if not config.show_progress else set()
     left_out |= {"usergroups:read"} if not reach.groups else set()
     return sorted({*REASONS} - left_out)
 

@@ -34,11 +34,11 @@ async def export(client: Client, thread: str, kind: str, folder: Path) -> Path:
     """
     info = await client.thread(thread)
     events = [event async for event in _stored(client, thread, info.last_seq)]
-    await client.note_export(thread)
+    rated = await client.note_export(thread)
     if kind == EVENTS:
         text = "".join(f"{dump_event(event).decode()}\n" for event in events)
     else:
-        text = sanitize(markdown(info, events))
+        text = sanitize(markdown(info, events, rated))
     words = re.findall(r"\w+", info.title) or [info.id]
     name = "-".join(words)[:LONGEST_NAME].lower()
     return _write(folder, name, ".jsonl" if kind == EVENTS else ".md", text)

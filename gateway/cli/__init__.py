@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from gateway.cli.audit import audit
+from gateway.cli.audit import audit, feedback
 from gateway.cli.chat import chat
 from gateway.cli.check import check, init
 from gateway.cli.completion import completion
@@ -50,6 +50,7 @@ __all__ = ["main"]
         install_service,
         reload,
         audit,
+        feedback,
         log,
         store,
         restore,

@@ -1,4 +1,4 @@
-"""`parley audit`: who did what, in all threads."""
+"""`parley audit` and `parley feedback`: deeds and ratings, in all threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.group import config_option, configured_store, say_json
+from gateway.cli.group import config_option, configured_store, say, say_json
 
 _NUMBER = click.IntRange(0)
 
@@ -38,6 +38,32 @@ def audit(
         lines = audit_lines(store, after=after, limit=limit, follow=follow, **bounds)
         async with aclosing(lines):
             async for line in lines:
+                say_json(line)
+
+    asyncio.run(write())
+
+
+@click.command()
+@config_option
+def feedback(config: Path | None) -> None:
+    """Write rated answers as lines of JSON, with what led to them.
+
+    People rate with thumbs in Slack and Discord, and may say why. Threads that were deleted are
+    left out. Each line holds words of people; the audit has that you wrote them.
+    """
+    from gateway.app.feedback import WORDS, rated_threads
+    from gateway.app.operator import note_export
+    from gateway.errors import GatewayError
+
+    async def write() -> None:
+        store, _ = configured_store(config)
+        say(WORDS, err=True)
+        async for thread, lines in rated_threads(store):
+            try:
+                await note_export(store, thread.id)
+            except GatewayError as error:  # who may read may export
+                say(f"parley: The audit does not have this export: {error}", err=True)
+            for line in lines:
                 say_json(line)
 
     asyncio.run(write())

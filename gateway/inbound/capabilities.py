@@ -132,6 +132,8 @@ class HostConversations:
         """Give a thread another title. Raises NotFound."""
         self.bus.publish(thread, await self.store.run(threads.rename_thread, thread, title))
 
-    async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
+    async def rate(
+        self, thread: str, part: str, person: str, *, good: bool, reason: str = ""
+    ) -> None:
         """Keep a person's rating of an answer. Raises NotFound."""
-        await self.store.run(people.rate, thread, part, person, good=good)
+        await self.store.run(people.rate, thread, part, person, good=good, reason=reason)

@@ -23,7 +23,7 @@ from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.sessions.event_bus import watch
 from gateway.store.decisions import TurnStop
 from gateway.store.records import Thread, lane_groups_of
-from gateway.store.units import audit, deletion, queue, rows
+from gateway.store.units import audit, deletion, people, queue, rows
 from gateway.store.units import events as event_units
 from gateway.store.units import threads as thread_units
 from gateway.values import Origin
@@ -225,10 +225,11 @@ class LocalClient:
         """The config's teams, or what /model takes, with what they are."""
         return choices_of(self._using.teams, kind)
 
-    async def note_export(self, thread: str) -> None:
-        """Add to the audit that the operator has exported a thread."""
+    async def note_export(self, thread: str) -> dict[str, int]:
+        """Add to the audit that a thread was exported; its ratings."""
         self._life.check_open()
         await self._store.run(audit.note, "thread.exported", thread=thread)
+        return {**await self._store.run(people.feedback, thread)}
 
     def commands(self) -> list[CommandInfo]:
         """The commands that people can type."""

@@ -456,6 +456,18 @@ class Counts:
 
 
 @value
+class RatedAnswer:
+    """A person's rating of a part of an answer."""
+
+    thread: str
+    part: str
+    person: str
+    good: bool
+    reason: str
+    at: float
+
+
+@value
 class BrokenPromise:
     """A key whose message is neither kept nor refused."""
 

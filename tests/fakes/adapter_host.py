@@ -100,7 +100,9 @@ class FakeConversations:
         """Give a thread another title. Raises NotFound."""
         self._change(thread, lambda found: replace(found, title=title))
 
-    async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
+    async def rate(
+        self, thread: str, part: str, person: str, *, good: bool, reason: str = ""
+    ) -> None:
         """Note a rating. Raises NotFound."""
         self._change(thread, lambda found: found)
         self.ratings.append((thread, part, person, good))

@@ -66,6 +66,7 @@ class ScriptedClient:
         self.answers: list[tuple[str, Answer]] = []
         self.stopped: list[str] = []
         self.exported: list[str] = []
+        self.rated: dict[str, int] = {}
         self.closed = False
         self.team_agents: dict[str, str] = {}
         self.offered: dict[ChoiceKind, list[Choice]] = {"team": [], "model": []}
@@ -251,8 +252,9 @@ class ScriptedClient:
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         return self.offered[kind]
 
-    async def note_export(self, thread: str) -> None:
+    async def note_export(self, thread: str) -> dict[str, int]:
         self.exported.append(thread)
+        return self.rated
 
     def operator(self) -> str:
         return "Ann"

@@ -48,6 +48,8 @@ UNKNOWN = "This question no longer exists."
 GONE = "That message no longer exists."
 NOT_ACCEPTED = "This was not accepted."
 STOPPING = "The team is stopping."
+NOTED = "Thank you, noted."
+NOT_RATED = "You may not rate this."
 NAME = 80
 """Characters of a file's name."""
 DEFAULT_QUESTION = "What do you think of this message?"
@@ -209,8 +211,14 @@ class InteractionHandler:
     async def _act(self, acted: Acted) -> None:
         event, replies = acted.event, self._replies
         match acted.does:
-            case None | Rating():  # no message of ours has a button for one
+            case None:
                 await replies.reply_now(event, UNKNOWN)
+            case Rating() as rating if (opening := rating.opening) is not None:
+                await replies.show_form(event, self._rate(acted, rating, opening))
+            case Rating() as rating:
+                await replies.reply(event, self._rate(acted, rating))
+            case Form() as form if (rating := form.rating) is not None:
+                await replies.reply(event, self._rate(acted, rating))
             case Command(text=text) if self._asks(text) and not acted.message:
                 question = Question(text=text.partition(" ")[2], files=acted.files)
                 await self._begin_conversation(event, question)
@@ -229,6 +237,23 @@ class InteractionHandler:
 
     async def _open_form(self, acted: Acted, opening: FormOpening) -> Reply:
         form = await self._host.open_form(await self._message(acted, "click"), opening)
+        return Reply(text=form) if isinstance(form, str) else Reply(form=form)
+
+    async def _rate(
+        self, acted: Acted, rating: Rating, opening: FormOpening | None = None
+    ) -> Reply:
+        """Keep a rating; the form for its reason, or thanks."""
+        message = await self._host.judge(await self._message(acted, "click"))
+        conversations = self._host.conversations
+        thread = await conversations.thread_at(message.key)
+        if thread is None or not message.may_write:
+            return Reply(text=NOT_RATED)
+        await conversations.rate(
+            thread.id, rating.part, message.author.id, good=rating.good, reason=rating.reason
+        )
+        if opening is None:
+            return Reply(text=NOTED)
+        form = await self._host.open_form(message, opening)
         return Reply(text=form) if isinstance(form, str) else Reply(form=form)
 
     async def _settle(self, acted: Acted, answer: RequestAnswer) -> Reply:

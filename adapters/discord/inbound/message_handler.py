@@ -19,6 +19,7 @@ from adapters.discord.inbound.parse_messages import (
     parse_history,
 )
 from adapters.known_places import KnownPlaces
+from adapters.progress import ProgressMarks
 from adapters.tolerated import tolerated
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost
 from gateway.client import Receipt
@@ -46,6 +47,8 @@ class MessageHandler:
     def __init__(self, host: AdapterHost, context: InboundContext) -> None:
         self._host = host
         self._context = context
+        self.marks: ProgressMarks | None = None
+        """Marks on what people wrote; None without them."""
         self.contents = Contents(host, context)
         """The contents of messages."""
         self._refused = BoundedCache[str, bool](1_000)
@@ -126,6 +129,8 @@ class MessageHandler:
         """Hand in a message."""
         message = await self.complete(message, parsed, first=True)
         receipt = await self.accept(message)
+        if self.marks is not None:
+            self.marks.note(receipt, message.key, parsed.channel, parsed.id)
         if receipt.outcome == "offered":
             await self._context.offer(parsed.channel, sent_at(parsed.id))
         await self._reply(receipt, message, parsed)

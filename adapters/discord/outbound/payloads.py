@@ -31,6 +31,7 @@ FENCE = 40
 """Characters that close code which a text leaves open."""
 SHORTEST = 12
 """Characters of tools below which nothing is told of them."""
+THUMBS = ("\U0001f44d", "\U0001f44e")
 BUTTONS = 5
 OPTIONS = 25
 QUESTION = 1300
@@ -62,15 +63,17 @@ _STYLES: dict[ButtonKind, int] = {"approve": 3, "deny": 4, "text": 1}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
 
 
-def render_part(part: Part, *, named: bool = True, mark: str = "") -> Message:
+def render_part(part: Part, *, named: bool = True, mark: str = "", thumbs: bool = False) -> Message:
     """The message of a part.
 
     `named`: the message is the bot's, so its text has the agent's name, after an emoji as its
-    `mark`.
+    `mark`. `thumbs`: a whole answer can be rated.
     """
     match part.content:
         case Speech() as speech:
             message = _render_speech(speech, named=named, mark=mark)
+            if thumbs and speech.text and speech.last and not (speech.growing or speech.mark):
+                message = replace(message, components=(_thumbs(part.key),))
         case Card() as card:
             message = _render_card(card)
         case Line() as line:
@@ -294,6 +297,16 @@ def _button(button: Button) -> dict[str, Any]:
         "label": label(button.label, 80) or "\u2026",
         "custom_id": custom_id(button),
     }
+
+
+def _thumbs(key: str) -> dict[str, Any]:
+    rated = [Button(kind="feedback", about=key, number=good) for good in (1, 0)]
+    return _row(
+        [
+            {"type": 2, "style": 2, "emoji": {"name": name}, "custom_id": custom_id(button)}
+            for name, button in zip(THUMBS, rated, strict=True)
+        ]
+    )
 
 
 def _row(components: list[dict[str, Any]]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, Self
 from adapters.bounded_cache import BoundedCache
 from adapters.dead_ends import DeadEnds
 from adapters.discord.config import PLATFORM
-from adapters.discord.connection.message_body import CONTENT, length, neutral
+from adapters.discord.connection.message_body import CONTENT, Message, length, neutral
 from adapters.discord.connection.rest import (
     OLD_MESSAGE_EDITS,
     THREAD_ARCHIVED,
@@ -35,6 +35,7 @@ from adapters.discord.outbound.payloads import render_part, room_of, user_ids
 from adapters.discord.outbound.tables import render_tables
 from adapters.discord.outbound.webhooks import LOST, Webhooks
 from adapters.discord.read_message import read_message
+from adapters.progress import ProgressMarks
 from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
@@ -107,6 +108,10 @@ class DiscordSurface:
         self.limits = limits
         self.platform = rest.account
         self._clock = clock
+        self.marks: ProgressMarks | None = None
+        """Marks on what people wrote; None without them."""
+        self.thumbs = False
+        """Whole answers have buttons with which people rate them."""
         self._rest = rest
         self._targets = targets
         self._user = user
@@ -144,7 +149,11 @@ class DiscordSurface:
 
     def rendered(self, part: Part) -> str:
         """A growing part as it would be sent by now."""
-        return str(render_part(self._as_it_grows(part)).body())
+        return str(self._render(part).body())
+
+    def _render(self, part: Part, *, named: bool = True, mark: str = "") -> Message:
+        grown = self._as_it_grows(part)
+        return render_part(grown, named=named, mark=mark, thumbs=self.thumbs)
 
     async def post(self, place: Place, part: Part) -> str:
         """Write a new message; its id."""
@@ -169,7 +178,7 @@ class DiscordSurface:
         )
         named = "/" not in message
         mark = await self._mark(place, part) if named else ""
-        body = render_part(self._as_it_grows(part), named=named, mark=mark).body()
+        body = self._render(part, named=named, mark=mark).body()
 
         async def edit(target: MessageTarget) -> None:
             if named:
@@ -280,7 +289,9 @@ class DiscordSurface:
         return f"{hook.path}/messages/{_ANY}" if hook else f"{messages}/{_ANY}"
 
     async def busy(self, place: Place, state: BusyState) -> None:
-        """Type while the team works."""
+        """Type while the team works, and mark what it works on."""
+        if self.marks is not None:
+            self.marks.show(place.key, state)
         key = str(place.key)
         if state not in AT_WORK:
             self._busy.pop(key, None)
@@ -357,10 +368,10 @@ class DiscordSurface:
         agent = part.content.agent if isinstance(part.content, Speech | Document) else ""
         hooks = self._webhooks if agent and not target.reply_to else None
         if hooks is not None and await hooks.find_hook(place.key) is not None:
-            message = render_part(self._as_it_grows(part), named=False)
+            message = self._render(part, named=False)
             avatar = await self.avatars.address(place.faces.face(agent)) if self.avatars else ""
             return await hooks.post(place, target, part.key, agent, message, avatar)
-        message = render_part(self._as_it_grows(part), mark=await self._mark(place, part))
+        message = self._render(part, mark=await self._mark(place, part))
         body = message.body(nonce=part.key, below=target.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
         path = f"/channels/{target.channel}/messages"

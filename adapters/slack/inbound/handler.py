@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from adapters.awaited_files import TaskStarter
 from adapters.bounded_cache import BoundedCache
+from adapters.progress import ProgressMarks
 from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, table_at, team_of, text_at, ts_at
 from adapters.slack.connection.workspace import Workspace
@@ -144,6 +145,8 @@ class InboundHandler:
         self._fetching = reading.fetching
         self._start_task = start_task
         self._retitled = retitled
+        self.marks: ProgressMarks | None = None
+        """Marks on what people wrote; None without them."""
         self._replies = reading.replies
         self._modals = Modals(host, calls, drafts)
         self._once = Once(host)
@@ -259,6 +262,8 @@ class InboundHandler:
                 await self._handle_message(replace(draft, message=replace(message, click=answer)))
             case FormOpening() as opening:
                 self._start_task(self._open(draft, opening, acted.trigger), "slack modal")
+            case Form() as form if (rating := form.rating) is not None:
+                await self._handle_rating(draft, rating)
             case Form() as form:
                 return await self._modals.submit(draft, form)
             case Command(text=text) if not message.key.root:
@@ -268,7 +273,9 @@ class InboundHandler:
                 content = VisibleContent(text=text)
                 await self._handle_message(replace(draft, message=message, content=content))
             case Rating() as rating:
-                await self._handle_rating(draft, rating)
+                rated = await self._handle_rating(draft, rating)
+                if rated and (opening := rating.opening) is not None:
+                    self._start_task(self._open(draft, opening, acted.trigger), "slack reason")
             case AnswerNow(first=first):
                 self._start_task(self._answer_missed(draft, first), "slack missed")
         return None
@@ -339,6 +346,8 @@ class InboundHandler:
             await self._pauses.note_lost(message.key, message.at)
         if receipt.thread:
             self._places.note(message)
+        if self.marks is not None and message.event == "message":
+            self.marks.note(receipt, message.key, message.key.channel, message.message_id)
         if message.awaited:
             self._start_task(self._fetching.look(), "slack awaited")
         self._reply(replace(draft, message=message), receipt.reply)
@@ -395,16 +404,18 @@ class InboundHandler:
         root = ts_at(said, "thread_ts") or key.root
         return replace(message, key=replace(key, root=root)), [("forward", read_message(said))]
 
-    async def _handle_rating(self, draft: Draft, rating: Rating) -> None:
+    async def _handle_rating(self, draft: Draft, rating: Rating) -> bool:
+        """Keep a rating; False for who may not write there."""
         message = await self._drafts.with_author(draft)
         thread = await self._host.conversations.thread_at(message.key)
         if thread is None or not (await self._host.judge(message)).may_write:
             self._reply(draft, REFUSED)
-            return
+            return False
         await self._host.conversations.rate(
-            thread.id, rating.part, message.author.id, good=rating.good
+            thread.id, rating.part, message.author.id, good=rating.good, reason=rating.reason
         )
         self._reply(draft, NOTED)
+        return True
 
     async def _handle_title(self, retitled: TitleChange) -> None:
         self._retitled(retitled.draft.message.key, retitled.title)

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 
 from adapters.bounded_cache import BoundedCache
 from adapters.dead_ends import DeadEnds
+from adapters.progress import ProgressMarks
 from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import gateway_text
 from adapters.slack.connection.rate_limits import APPEND, POST, STOP, UPDATE, SlackLimits
@@ -36,6 +37,7 @@ from gateway.base.clock import Clock, WallClock, sleep
 from gateway.pacing.limits import Rank
 from gateway.pacing.pacer import Pacer
 from gateway.surface import (
+    BusyState,
     CallRejected,
     Card,
     Document,
@@ -99,13 +101,14 @@ class SlackSurface:
         self._clock = clock or WallClock()
         self.platform = clients.account
         self._dead_ends = dead_ends
+        self.marks: ProgressMarks | None = None
+        """Marks on what people wrote; None without them."""
         self.rates = rates or SlackLimits(Pacer(clock=self._clock))
         calls = Calls(clients, seconds=call_seconds)
         own = gateway_text(commands)
         self._calls = PacedCalls(calls, self.rates, self._clock, live_links, own)
         self._messages = Messages(self._calls)
         self._statuses = ThreadStatuses(self._calls, remark)
-        self.busy = self._statuses.busy
         self.rename = self._statuses.rename
         self.note_title = self._statuses.note_title
         self._streams = MessageStreams(self._calls, self._messages, self._statuses)
@@ -192,6 +195,12 @@ class SlackSurface:
                 raise CallRejected("A message in Slack can't become a file.")
         text = summary(part, self._calls.own)
         await self._messages.update(place, ref, part.key, blocks=blocks, text=text)
+
+    async def busy(self, place: Place, state: BusyState) -> None:
+        """Show the state as the thread's status, and as a mark."""
+        if self.marks is not None:
+            self.marks.show(place.key, state)
+        await self._statuses.busy(place, state)
 
     async def remove(self, place: Place, message: str) -> None:
         """Remove a message that `post` made."""

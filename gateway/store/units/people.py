@@ -9,7 +9,7 @@ from gateway.conversation import Author
 from gateway.store.connection import Connection
 from gateway.store.decisions import PairingCode
 from gateway.store.operations import reads, writes
-from gateway.store.records import PairedPerson
+from gateway.store.records import PairedPerson, RatedAnswer
 from gateway.store.rulebook import CodeCheck
 from gateway.store.units.audit import note
 from gateway.store.units.rows import find_thread, listed
@@ -105,13 +105,24 @@ def unpair(connection: Connection, person: str) -> bool:
 
 
 @writes
-def rate(connection: Connection, thread: str, part: str, person: str, *, good: bool) -> None:
+def rate(
+    connection: Connection, thread: str, part: str, person: str, *, good: bool, reason: str = ""
+) -> None:
     """Keep a person's rating of a part of an answer. Raises NotFound."""
     find_thread(connection, thread)
-    rating = {"part": part, "person": person, "thread": thread, "good": good}
+    rating = {"part": part, "person": person, "thread": thread, "good": good, "reason": reason}
     put(connection, "feedback", ("part", "person"), **rating, at=connection.now)
     outcome = "good" if good else "bad"
     note(connection, "message.rated", thread=thread, person=person, outcome=outcome)
+
+
+@reads
+def ratings(connection: Connection) -> list[RatedAnswer]:
+    """All ratings, by their threads, the first ones first."""
+    rows = connection.fetch(
+        "SELECT thread, part, person, good, reason, at FROM feedback ORDER BY thread, at, part"
+    )
+    return [*map(rows_as(RatedAnswer), rows)]
 
 
 @reads

@@ -80,3 +80,10 @@ async def test_a_folder_that_is_not_there_is_named(tmp_path: Path):
     thread = await thread_of(client)
     with pytest.raises(GatewayError, match=r"two-words\.md can't be written: No such file"):
         await export(client, thread, "", tmp_path / "gone")
+
+
+async def test_a_document_counts_the_ratings_of_its_answers(tmp_path: Path):
+    client = ScriptedClient()
+    client.rated = {"good": 2, "bad": 1}
+    path = await export(client, await thread_of(client), "", tmp_path)
+    assert "Rated answers: 1 bad, 2 good\n" in path.read_text("utf-8")

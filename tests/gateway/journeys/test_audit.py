@@ -95,6 +95,7 @@ CLI = {
     "completion": FILES,
     "discord sync": "it changes Discord's list of commands",
     "doctor": READING,
+    "feedback": "thread.exported",
     "init": FILES,
     "install-service": FILES,
     "log": READING,

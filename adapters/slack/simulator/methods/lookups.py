@@ -1,6 +1,8 @@
-"""users.info, usergroups.* and reactions.get: lookups."""
+"""users.info, usergroups.* and reactions.*: lookups and marks."""
 
 from __future__ import annotations
+
+import re
 
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError
@@ -55,6 +57,32 @@ def group_members(call: Call) -> Json:
     if group is None:
         raise ApiError("no_such_subteam")
     return {"users": group.members}
+
+
+@method("reactions.add", "reactions:write", per_minute=50)
+def add(call: Call) -> Json:
+    """The bot's reaction (https://docs.slack.dev/reference/methods/reactions.add)."""
+    _, message = _item(call)
+    name, users = call.need("name"), message.reactions.setdefault(call.need("name"), [])
+    if not re.fullmatch(r"[a-z0-9_+'-]+(::skin-tone-[2-6])?", name):
+        raise ApiError("invalid_name")
+    if call.bot in users:
+        raise ApiError("already_reacted")
+    users.append(call.bot)
+    return {}
+
+
+@method("reactions.remove", "reactions:write", per_minute=20)
+def remove(call: Call) -> Json:
+    """It is taken off (https://docs.slack.dev/reference/methods/reactions.remove)."""
+    _, message = _item(call)
+    users = message.reactions.get(call.need("name"), [])
+    if call.bot not in users:
+        raise ApiError("no_reaction")
+    users.remove(call.bot)
+    if not users:
+        del message.reactions[call.need("name")]
+    return {}
 
 
 @method("reactions.get", "reactions:read")

@@ -1,6 +1,7 @@
 """People's actions in Slack, as the team receives them."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,6 +10,7 @@ import pytest
 from adapters.slack.action_ids import ASK_TEAM
 from adapters.slack.testing import AppSettings, Refusal, SlackSimulator, TooManyRequests
 from gateway.adapter import IgnoredReason
+from gateway.app.feedback import rated_threads
 from gateway.app.operator import owner_status
 from gateway.app.threads import transcript
 from gateway.conversation import ConversationKey, Place, place_mark
@@ -642,6 +644,14 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
         rows = "SELECT person, good FROM feedback"
         kept = await run.store.write(lambda c: [tuple(row) for row in c.fetch(rows)])
         assert kept == [("slack:T0HOME:U0ANN", 0)]
+        await run.until(lambda: ann.modal)
+        await ann.submits({"What is wrong with it?": "It is old."})
+        await run.settled()
+        ((_, (line,)),) = [each async for each in rated_threads(run.store)]
+        told = json.loads(line)
+        assert (told["verdict"], told["reason"], told["team"]) == ("bad", "It is old.", "demo")
+        assert told["answer"] == {"agent": "solo", "text": "fine"}
+        assert [each["text"] for each in told["context"]] == ["hello"]
         await run.gateway.client.delete_person("slack:T0HOME:U0ANN")
         assert not await run.store.write(lambda c: c.fetch(rows))
         assert (await run.gateway.store.run(counts.counts)).feedback == {}

@@ -82,6 +82,9 @@ async def test_a_rating_replaces_the_persons_earlier_one_of_a_part(tmp_path):
         assert await store.run(people.feedback, "t") == {"good": 1, "bad": 1}
         assert (await store.run(counts.counts)).feedback == {"good": 1, "bad": 1}
         assert await store.run(people.feedback, "other") == {}
+        await store.run(people.rate, "t", "part", BOB.id, good=False, reason="It is old.")
+        rated = [(each.person, each.good, each.reason) for each in await store.run(people.ratings)]
+        assert sorted(rated) == sorted([(ANN.id, True, ""), (BOB.id, False, "It is old.")])
         with pytest.raises(NotFound):
             await store.run(people.rate, "none", "part", ANN.id, good=True)
 

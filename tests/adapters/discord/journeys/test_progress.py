@@ -1,0 +1,26 @@
+"""Seen, working and done as one reaction."""
+
+from pathlib import Path
+
+from adapters.discord.outbound.progress import EMOJI
+from adapters.discord.testing import DiscordSimulator
+from tests.adapters.discord.serving import bot_texts, config_of, serving, wait_delivered
+from tests.gateway.scripted import solo
+
+
+async def test_a_message_is_marked(discord: DiscordSimulator, tmp_path: Path) -> None:
+    config, alice = config_of(discord, show_progress=True), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Hi."), config=config) as gateway:
+        asked = await alice.says(alice.direct, "hello")
+        await discord.until(lambda: "Hi." in str(bot_texts(discord, alice.direct)))
+        await discord.until(lambda: [*asked.reactions] == [EMOJI["done"]])
+        await wait_delivered(gateway)
+
+
+async def test_nothing_is_marked_by_default(discord: DiscordSimulator, tmp_path: Path) -> None:
+    alice = discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Hi.")) as gateway:
+        asked = await alice.says(alice.direct, "hello")
+        await discord.until(lambda: "Hi." in str(bot_texts(discord, alice.direct)))
+        await wait_delivered(gateway)
+    assert not asked.reactions

@@ -1,0 +1,35 @@
+"""Seen, working and done as one reaction."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.outbound.progress import EMOJI
+from adapters.slack.testing import SlackSimulator
+from tests.adapters.slack.serving import served
+
+
+@pytest.mark.parametrize("scope", [True, False])
+async def test_a_message_is_marked_and_answered_without_the_scope_too(
+    tmp_path: Path, scope: bool
+) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        if not scope:
+            app = slack.world.app
+            await slack.use_app(replace(app, scopes=app.scopes - {"reactions:write"}))
+        async with served(slack, tmp_path, settings={"show_progress": True}) as run:
+            asked = await slack.person("ann").asks("general", "hello")
+            await run.until(lambda: "fine" in str(slack.messages("general", asked)[1:]))
+            if scope:
+                await run.until(lambda: [*asked.reactions] == [EMOJI["done"]])
+            await run.delivered()
+        assert bool(asked.reactions) == scope
+
+
+async def test_nothing_is_marked_by_default(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        asked = await slack.person("ann").asks("general", "hello")
+        await run.until(lambda: "fine" in str(slack.messages("general", asked)[1:]))
+        await run.delivered()
+        assert not asked.reactions
