@@ -19,7 +19,7 @@ from textual.worker import WorkerFailed
 from adapters.terminal.attention import sequence
 from adapters.terminal.chosen_theme import ChosenTheme
 from adapters.terminal.commands import LOCAL
-from adapters.terminal.driver import TerminalDriver, stop_job
+from adapters.terminal.driver import OutputDriver, TerminalDriver, stop_job
 from adapters.terminal.errors import Incidents, describe_error, surviving
 from adapters.terminal.key_guard import SecondPress
 from adapters.terminal.screens.chat import ChatScreen
@@ -52,6 +52,14 @@ RETRY = 1.0
 Connect = Callable[[], AbstractAsyncContextManager["Client"]]
 
 
+def _driver_of(settings: Settings) -> type[OutputDriver]:
+    if not settings.in_browser:
+        return TerminalDriver
+    from adapters.terminal.browser_driver import BrowserDriver  # only for `parley web`
+
+    return BrowserDriver
+
+
 class ChatApp(App[int], inherit_bindings=False):
     """Returns the exit code of the process."""
 
@@ -69,7 +77,7 @@ class ChatApp(App[int], inherit_bindings=False):
     ]
 
     def __init__(self, settings: Settings, *, theme: str = "", mouse: bool = True) -> None:
-        super().__init__(driver_class=TerminalDriver)
+        super().__init__(driver_class=_driver_of(settings))
         if settings.keys.chose:
             self.set_keymap(settings.keys.keymap)
         self.incidents = Incidents()
@@ -110,13 +118,13 @@ class ChatApp(App[int], inherit_bindings=False):
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Paint, unless the terminal is too slow: its driver does that later."""
-        if not (isinstance(self._driver, TerminalDriver) and self._driver.behind):
+        if not (isinstance(self._driver, OutputDriver) and self._driver.behind):
             super()._display(screen, renderable)
 
     @property
     def lent(self) -> bool:
         """True while another program, an editor, uses the terminal."""
-        return isinstance(self._driver, TerminalDriver) and self._driver.lent
+        return isinstance(self._driver, OutputDriver) and self._driver.lent
 
     def is_quiet(self) -> bool:
         """True while nobody types and no team works."""

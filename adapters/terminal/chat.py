@@ -51,7 +51,7 @@ def run_chat(
 
     `settings` say which thread is opened, and what is sent at once.
     """
-    if plain or not _has_screen():
+    if not settings.in_browser and (plain or not _has_screen()):
         from adapters.terminal.plain import PlainChat  # neither mode loads the other
 
         chat = PlainChat(settings)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 from typing import Any
 
+from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
@@ -51,11 +52,11 @@ class OutputWorker(threading.Thread):
         super().__init__(daemon=True, name="terminal output")
         self._descriptor = descriptor
         self._caught_up = caught_up
-        self._waiting: SimpleQueue[str | None] = SimpleQueue()
+        self._waiting: SimpleQueue[str | bytes | None] = SimpleQueue()
         self._gone = False
         self._was_behind = False
 
-    def write(self, text: str) -> None:
+    def write(self, text: str | bytes) -> None:
         """Queue output in order; none is kept for a closed terminal."""
         if not self._gone:
             self._waiting.put(text)
@@ -75,7 +76,7 @@ class OutputWorker(threading.Thread):
         """Write until stopped, or until the terminal is gone."""
         while (text := self._waiting.get()) is not None:
             try:
-                self._write_whole(text.encode(errors="replace"))
+                self._write_whole(encoded(text) if isinstance(text, str) else text)
             except OSError:
                 self._gone = True
                 return
@@ -91,13 +92,25 @@ class OutputWorker(threading.Thread):
                 select.select([], [self._descriptor], [])
 
 
-class TerminalDriver(LinuxDriver):
-    """Textual's driver with our own reading and writing."""
+def encoded(text: str) -> bytes:
+    """The text for a terminal; half characters are question marks."""
+    return text.encode(errors="replace")
+
+
+def read_some(descriptor: int) -> bytes:
+    """Bytes that have come; none at the end."""
+    try:
+        return os.read(descriptor, PIECE)
+    except OSError:
+        return b""
+
+
+class OutputDriver(Driver):
+    """A driver that writes in a worker, and outlives odd input."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._output: OutputWorker | None = None
-        self.clipboard = TerminalClipboard(self.write)
 
     @property
     def behind(self) -> bool:
@@ -108,12 +121,6 @@ class TerminalDriver(LinuxDriver):
     def lent(self) -> bool:
         """True while another program uses the terminal."""
         return self._output is None
-
-    def start_application_mode(self) -> None:
-        """Take the terminal."""
-        self._output = OutputWorker(STDERR, self._paint_anew)
-        self._output.start()
-        super().start_application_mode()
 
     def write(self, data: str) -> None:
         """Hand this to the terminal, without waiting for it."""
@@ -127,22 +134,6 @@ class TerminalDriver(LinuxDriver):
             self._output.stop()
             self._output = None
 
-    def run_input_thread(self) -> None:
-        """Read until the end, or end the chat when the terminal closes."""
-        parser = PasteParser(self._debug)
-        decode = getincrementaldecoder("utf-8")(errors="replace").decode
-        while not self.exit_event.is_set():
-            if select.select([self.fileno], [], [], TICK)[0]:
-                if not (data := self._read()):
-                    self._loop.call_soon_threadsafe(self._app.exit, 128 + signal.SIGHUP)
-                    return
-                typed = self.clipboard.take_out(decode(data))
-            else:
-                typed = self.clipboard.let_go()
-            if typed:
-                self._process(parser.feed(typed))
-            self._process(parser.tick())
-
     def _process(self, messages: Iterable[Message]) -> None:
         """Hand on typed bytes; a mistake loses no more than these."""
         try:
@@ -151,12 +142,38 @@ class TerminalDriver(LinuxDriver):
         except Exception as error:
             self._loop.call_soon_threadsafe(self._app._handle_exception, error)  # pyright: ignore[reportPrivateUsage]
 
-    def _read(self) -> bytes:
-        """Typed bytes; none from a closed terminal."""
-        try:
-            return os.read(self.fileno, PIECE)
-        except OSError:
-            return b""
+    def _paint_anew(self) -> None:
+        self._loop.call_soon_threadsafe(self._app.refresh)
+
+
+class TerminalDriver(OutputDriver, LinuxDriver):
+    """Textual's driver with our own reading and writing."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.clipboard = TerminalClipboard(self.write)
+
+    def start_application_mode(self) -> None:
+        """Take the terminal."""
+        self._output = OutputWorker(STDERR, self._paint_anew)
+        self._output.start()
+        super().start_application_mode()
+
+    def run_input_thread(self) -> None:
+        """Read until the end, or end the chat when the terminal closes."""
+        parser = PasteParser(self._debug)
+        decode = getincrementaldecoder("utf-8")(errors="replace").decode
+        while not self.exit_event.is_set():
+            if select.select([self.fileno], [], [], TICK)[0]:
+                if not (data := read_some(self.fileno)):
+                    self._loop.call_soon_threadsafe(self._app.exit, 128 + signal.SIGHUP)
+                    return
+                typed = self.clipboard.take_out(decode(data))
+            else:
+                typed = self.clipboard.let_go()
+            if typed:
+                self._process(parser.feed(typed))
+            self._process(parser.tick())
 
     def _sigcont_application(self, *_: object) -> None:
         # Called between any two steps of the program: the terminal is for the loop to handle.
@@ -172,6 +189,3 @@ class TerminalDriver(LinuxDriver):
             self.suspend_application_mode()
         self.resume_application_mode()
         self._app.refresh(layout=True)
-
-    def _paint_anew(self) -> None:
-        self._loop.call_soon_threadsafe(self._app.refresh)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.terminal.mentions import placed
+from adapters.terminal.mentions import is_within, placed
 from adapters.terminal.place import OWN, audience, platform_name
 from adapters.terminal.text import format_size
 from gateway.client import SentFile
@@ -23,12 +23,14 @@ MOST_BYTES = 40_000_000
 """Bytes of all files of one message."""
 
 
-async def read_file(name: str, attached: Sequence[SentFile]) -> SentFile:
+async def read_file(name: str, attached: Sequence[SentFile], fence: Path | None = None) -> SentFile:
     """The file that a person has named, to go with the others.
 
-    Raises GatewayError.
+    Raises GatewayError, also for one that is not below the `fence`.
     """
-    path = placed(name.strip().strip("\"'"), Path.cwd())
+    path = placed(name.strip().strip("\"'"), fence or Path.cwd())
+    if not await asyncio.to_thread(is_within, path, fence):
+        raise GatewayError(f"In a browser, only files below {fence} can be attached.")
     file = await asyncio.to_thread(SentFile.read, path, MOST_BYTES)
     check_room(file, attached)
     return file

@@ -23,15 +23,17 @@ def mention_of(path: str) -> str:
     return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
 
 
-def named_files(text: str, agents: Collection[str], folder: Path) -> list[Path]:
-    """The files that a text names, each once. Blocks.
+def named_files(
+    text: str, agents: Collection[str], folder: Path, fence: Path | None = None
+) -> list[Path]:
+    """The files within the fence that a text names, each once. Blocks.
 
     An agent at the start is meant itself. Names of hidden files count where the path says that it
     may lead anywhere.
     """
     found: dict[Path, None] = {}
     for name in _names(text, agents):
-        path = next((each for each in _paths(name, folder) if is_file(each)), None)
+        path = next((each for each in _paths(name, folder) if is_file(each, fence)), None)
         if path is not None:
             found[path] = None
     return list(found)
@@ -84,9 +86,17 @@ def placed(name: str, folder: Path) -> Path:
     return Path.home() / name[2:] if home else folder / name
 
 
-def is_file(path: Path) -> bool:
-    """True for a file that is there. Blocks."""
+def is_file(path: Path, fence: Path | None = None) -> bool:
+    """True for a file that is there, and within the fence. Blocks."""
     try:
-        return path.is_file()
+        return is_within(path, fence) and path.is_file()
     except (OSError, ValueError):
+        return False
+
+
+def is_within(path: Path, fence: Path | None) -> bool:
+    """True below the fence, wherever links lead, or without one. Blocks."""
+    try:
+        return fence is None or path.resolve().is_relative_to(fence.resolve())
+    except (OSError, ValueError, RuntimeError):  # the last: links in a circle
         return False

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from heapq import nsmallest
 from pathlib import Path
 
-from adapters.terminal.mentions import placed
+from adapters.terminal.mentions import is_within, placed
 from teams.safe_files import is_key_file
 
 MOST_PATHS = 20_000
@@ -38,15 +38,18 @@ def list_below(folder: Path) -> list[str]:
     return sorted(shown, key=lambda path: (path.count("/"), path.casefold()))
 
 
-def list_in(typed: str, folder: Path) -> list[str]:
-    """Entries of the folder that was typed, as they are typed.
+def list_in(typed: str, folder: Path, fence: Path | None = None) -> list[str]:
+    """Entries of a typed folder within the fence, as they are typed.
 
     Hidden ones where the name begins with a dot; none of keys.
     """
     within, _, begun = typed.rpartition("/")
     found: list[str] = []
+    place = placed(f"{within}/", folder)
+    if not is_within(place, fence):
+        return found
     try:
-        with os.scandir(placed(f"{within}/", folder)) as entries:
+        with os.scandir(place) as entries:
             for entry, _ in zip(entries, range(MOST_PATHS), strict=False):
                 hidden = entry.name.startswith(".") and not begun.startswith(".")
                 if not hidden and _is_offered(entry.name):

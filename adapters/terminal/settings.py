@@ -58,6 +58,8 @@ class Settings:
     """The team of an empty thread to begin with."""
     first: str = ""
     """A message to send at once."""
+    files_below: Path | None = None
+    """In a browser, the folder whose files may be attached; None in a terminal."""
     notices: asyncio.Queue[tuple[str, NoticeLevel]] = field(
         default_factory=asyncio.Queue[tuple[str, "NoticeLevel"]]
     )
@@ -75,6 +77,16 @@ class Settings:
     read_clipboard: Callable[[int], Awaitable[bytes | str | None]] = read_nothing
     """The terminal's image, a sentence why there is none, or None: it can't tell."""
     survive: Callable[[Exception], None] = do_nothing_about
+
+    @property
+    def in_browser(self) -> bool:
+        """True for `parley web`, whose chat starts none of the person's programs."""
+        return self.files_below is not None
+
+    @property
+    def folder(self) -> Path:
+        """The folder where typed paths begin."""
+        return self.files_below or Path.cwd()
 
     def tell(self, text: str, level: NoticeLevel) -> None:
         """Show a line in the open transcript."""

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import TypeAlias, cast
 
 from aiohttp import HttpVersion11, StreamReader, web
@@ -42,6 +44,9 @@ BODY_SECONDS = 3.0
 TURN_SECONDS = 3.0
 """Seconds for which a request waits for its turn: Slack waits no longer for an answer."""
 
+HOST = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<name>[^:\[\]]+))(?::[0-9]*)?")
+"""The header Host."""
+
 Answer: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
@@ -60,6 +65,25 @@ async def page_of(pages: Mapping[str, Page], request: web.BaseRequest) -> web.St
     if request.method not in page.methods:
         return web.Response(status=405, headers={"Allow": ", ".join(page.methods)})
     return await page.answer(request)
+
+
+def is_own_host(host: str, names: Container[str]) -> bool:
+    """True for an IP address, localhost, and these names in small letters.
+
+    Other names may be another's that lead here, to read our answers in a page of theirs.
+    """
+    if (parsed := HOST.fullmatch(host)) is None:
+        return False
+    name = (parsed["name"] or "").lower().removesuffix(".")
+    return name == "localhost" or name in names or _is_address(parsed["v6"] or name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 @asynccontextmanager

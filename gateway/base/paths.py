@@ -55,6 +55,8 @@ def make_private(folder: Path) -> None:
 class FirstScreen:
     """Settings of [terminal] and [store] needed before the first screen."""
 
+    folder: Path
+    """The config's folder; without one, the current folder."""
     store: Path
     in_database: bool = False
     """True if threads are in a database, and only the rest of the store in its folder."""
@@ -74,6 +76,7 @@ def first_screen(source: Path | None) -> FirstScreen:
     stored, mouse = _setting(data, "store", "folder"), _setting(data, "terminal", "mouse")
     theme, name = _setting(data, "terminal", "theme"), _setting(data, "terminal", "name")
     return FirstScreen(
+        folder=folder,
         store=folder / Path(stored).expanduser() if _is_plain(stored) else store_folder(),
         in_database=any(_setting(data, "store", key) for key in ("url", "url_env", "url_file")),
         operator=(name if _is_plain(name) else "") or account_name(),

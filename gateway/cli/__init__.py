@@ -29,6 +29,7 @@ from gateway.cli.sessions import sessions
 from gateway.cli.simulate import simulate
 from gateway.cli.store import backup, restore, store
 from gateway.cli.teams import teams
+from gateway.cli.web import web
 
 __all__ = ["main"]
 
@@ -40,6 +41,7 @@ __all__ = ["main"]
         chat,
         serve,
         run,
+        web,
         check,
         doctor,
         init,

@@ -47,7 +47,10 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Take changes of the config, its files and its Python modules from the next turn on.",
 )
-@click.option("--plain", is_flag=True, help="Line by line, for screen readers and pipes.")
+@click.option(
+    "--plain", "shown", flag_value="plain", help="Line by line, for screen readers and pipes."
+)
+@click.option("--in-browser", "shown", flag_value="browser", hidden=True)  # for `parley web`
 @click.option("--no-mouse", is_flag=True, help="Do not capture the mouse.")
 def chat(
     message: str | None,
@@ -56,7 +59,7 @@ def chat(
     session: str | None,
     opening: str | None,
     watch: bool,
-    plain: bool,
+    shown: str | None,
     no_mouse: bool,
 ) -> None:
     """Open a terminal in which you talk to the team.
@@ -83,7 +86,7 @@ def chat(
     if message is not None and not message.strip():
         raise click.UsageError("The message is empty.")
     if message == "-":
-        message, plain = None, True
+        message, shown = None, "plain"
 
     from gateway.base.paths import find_config, first_screen
 
@@ -127,9 +130,12 @@ def chat(
         team=team,
         keys=first.keys,
         first=(message or "").strip(),
+        files_below=first.folder if shown == "browser" else None,
     )
     mouse = first.mouse and not no_mouse
-    code = terminal.run_chat(connect, settings, plain=plain, mouse=mouse, theme=first.theme)
+    code = terminal.run_chat(
+        connect, settings, plain=shown == "plain", mouse=mouse, theme=first.theme
+    )
     click.get_current_context().exit(code)
 
 

@@ -23,6 +23,7 @@ from gateway.config.settings import (
     NetworkConfig,
     StoreConfig,
     TerminalConfig,
+    WebConfig,
 )
 from gateway.config.teams import DemoTeam, TeamConfig
 from gateway.config.tracing import TracingConfig
@@ -104,6 +105,9 @@ class Config(Section):
 
     terminal: TerminalConfig = TerminalConfig()
     """Look of the terminal."""
+
+    web: WebConfig = WebConfig()
+    """The terminal in a browser."""
 
     health: HealthConfig = HealthConfig()
     """Address of health and metrics."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from ipaddress import ip_network
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -37,6 +38,20 @@ THEMES = (
     "tokyo-night",
 )
 """The terminal's themes; a test compares them with those that it has."""
+
+
+def _check_networks(networks: list[str]) -> list[str]:
+    for each in networks:
+        try:
+            ip_network(each)
+        except ValueError:
+            raise ValueError(
+                f"found {each!r}, expected an IP address or a network, such as '10.0.0.0/8'"
+            ) from None
+    return networks
+
+
+Networks = Annotated[Names, AfterValidator(_check_networks)]
 
 MediaType = Annotated[str, AfterValidator(check_media_type)]
 
@@ -314,6 +329,22 @@ class HealthConfig(Section):
                     "such as 'parley.internal'"
                 )
         return hosts
+
+
+class WebConfig(Section):
+    """The terminal in a browser, which `parley web` serves."""
+
+    proxies: Networks = Field(default_factory=list)
+    """Addresses of proxies, such as "127.0.0.1" or "10.0.0.0/8".
+
+    X-Forwarded-Host and X-Forwarded-Proto are believed from these alone.
+    """
+
+    variables: Names = Field(default_factory=list)
+    """Environment variables that your own Python code reads, such as "JIRA_TOKEN".
+
+    `parley web` keeps those that the config names, and the usual ones; all others it takes out.
+    """
 
 
 class NetworkConfig(Section):

@@ -12,17 +12,15 @@ config allows. So no page of the web reads this with a name of its own that lead
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from gateway.base.http_port import Page, page_of, serving
+from gateway.base.http_port import Page, is_own_host, page_of, serving
 from gateway.control.metrics_page import METRICS_TYPE, metrics_page
 from gateway.errors import CantListen
 from gateway.runtime.store_health import TAKES_WRITES, store_state
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from gateway.gateway import Gateway
 
 OTHER_PORT = "Set another port for health and metrics in [health], or 0 for none."
-HOST = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<name>[^:\[\]]+))(?::[0-9]*)?")
 
 
 @asynccontextmanager
@@ -74,20 +71,7 @@ class _Handler:
         )
 
     def _is_allowed(self, hosts: list[str]) -> bool:
-        match hosts:
-            case [host] if parsed := HOST.fullmatch(host):
-                name = (parsed["name"] or "").lower().removesuffix(".")
-                return name in {"localhost", *self.names} or _is_address(parsed["v6"] or name)
-            case _:
-                return False
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
+        return len(hosts) == 1 and is_own_host(hosts[0], self.names)
 
 
 def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:

@@ -23,7 +23,8 @@ http_proxy https_proxy ftp_proxy all_proxy no_proxy
 OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS CUDA_VISIBLE_DEVICES MPLBACKEND
 DISPLAY WAYLAND_DISPLAY XAUTHORITY XDG_RUNTIME_DIR XDG_CACHE_HOME FONTCONFIG_PATH
 """
-_LET_THROUGH = frozenset(_USUAL.split())
+USUAL_VARIABLES = frozenset(_USUAL.split())
+"""Variables that are the machine's and the account's, and no program's secrets."""
 _PR_SET_DUMPABLE = 4
 
 _withheld: set[str] = set()
@@ -43,7 +44,7 @@ def environment_for_code() -> dict[str, str]:
     _close_process()
     return {
         name: value
-        for name in _LET_THROUGH - _withheld
+        for name in USUAL_VARIABLES - _withheld
         if (value := os.environ.get(name)) is not None
         and not (name.lower().endswith("_proxy") and "@" in value)
     }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.key_guard import KeyClock
+    from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.composer import Composer
     from gateway.client import SentFile
     from gateway.picture import Picture
@@ -41,11 +42,14 @@ class Attached:
 class Attaching:
     """The files of the next message, and the bar that shows them."""
 
-    def __init__(self, screen: Screen[None], composer: Composer, clock: KeyClock) -> None:
+    def __init__(
+        self, screen: Screen[None], composer: Composer, clock: KeyClock, settings: Settings
+    ) -> None:
         self.bar = FileBar()
         self._screen = screen
         self._composer = composer
         self._clock = clock
+        self._settings = settings
         self._chosen: list[Attached] = []
         self._named: list[Attached] = []
         """Those that the draft names."""
@@ -67,7 +71,7 @@ class Attaching:
         with notify_errors(self._screen):
             async with self._reading:
                 held = [each.file for each in self._all]
-                file = await files.read_file(name, held)
+                file = await files.read_file(name, held, self._settings.files_below)
                 self._chosen.append(await self._looked_at(Path(file.name), (0, 0), file))
                 self._draw()
             return True
@@ -77,6 +81,8 @@ class Attaching:
         """Attach the clipboard's image; a sentence why there is none."""
         from adapters.terminal import clipboard, files  # not at the start
 
+        if self._settings.in_browser:  # the programs would read the clipboard of this machine
+            return clipboard.NO_PROGRAM
         with notify_errors(self._screen):
             found = await clipboard.read_image(terminal, files.MOST_BYTES)
             if isinstance(found, str):
@@ -91,7 +97,8 @@ class Attaching:
 
     async def offer(self, path: str, agrees: Callable[[str, str, str], Awaitable[bool]]) -> bool:
         """Ask whether a pasted path's file is meant; attach it then."""
-        if not await asyncio.to_thread(is_file, placed(path, Path.cwd())):
+        place, fence = placed(path, self._settings.folder), self._settings.files_below
+        if not await asyncio.to_thread(is_file, place, fence):
             return False
         told = f"{one_line(sanitize(path))} is a file. Attach it to your message?"
         keys = "y attaches it   n or esc leaves its path in the draft"
@@ -192,11 +199,12 @@ class Attaching:
         known = {(each.path, each.stamp): each for each in self._named}
         found: list[Attached] = []
         troubles: list[str] = []
-        for path, stamp in await asyncio.to_thread(_stamped, text, agents, Path.cwd()):
+        folder, fence = self._settings.folder, self._settings.files_below
+        for path, stamp in await asyncio.to_thread(_stamped, text, agents, folder, fence):
             if (each := known.get((path, stamp))) is None:
                 held = [other.file for other in (*self._chosen, *found)]
                 try:
-                    file = await files.read_file(str(path), held)
+                    file = await files.read_file(str(path), held, fence)
                 except GatewayError as error:
                     troubles.append(describe_error(error))
                     continue
@@ -226,9 +234,11 @@ class Attaching:
         )
 
 
-def _stamped(text: str, agents: dict[str, str], folder: Path) -> list[tuple[Path, tuple[int, int]]]:
+def _stamped(
+    text: str, agents: dict[str, str], folder: Path, fence: Path | None
+) -> list[tuple[Path, tuple[int, int]]]:
     found: list[tuple[Path, tuple[int, int]]] = []
-    for path in named_files(text, agents, folder):
+    for path in named_files(text, agents, folder, fence):
         facts = path.stat()
         found.append((path, (facts.st_mtime_ns, facts.st_size)))
     return found

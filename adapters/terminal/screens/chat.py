@@ -96,7 +96,7 @@ class ChatScreen(LateClicks[None]):
         self._history = History(settings.data_dir / "prompts.jsonl")
         self._composer = Composer(self._history, self._palette)
         self._draft = DraftKeeper(self._composer, self._clock, settings.data_dir / "drafts")
-        self.files = Attaching(self, self._composer, self._clock)
+        self.files = Attaching(self, self._composer, self._clock, settings)
         self._completion = Completion(self, self._palette, self._composer, settings)
         self._card = RequestCard(self._guard, self._clock, settings.keys)
         self._arguments: ArgumentsScreen | None = None

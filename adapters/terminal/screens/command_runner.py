@@ -155,7 +155,7 @@ class CommandRunner:
     async def _made_files(self, words: str) -> None:
         from adapters.terminal import desktop, made_files  # not at the start
 
-        opener = "" if self._screen.app.is_web else desktop.find_opener()
+        opener = "" if self._settings.in_browser else desktop.find_opener()
         keys = "y opens it   n or esc leaves it"
         agrees = partial(self._chat.agrees, title="Open the file", keys=keys)
         if (conversation := self._conversation) is not None:
@@ -267,7 +267,8 @@ class CommandRunner:
     async def _hand_to_desktop(self, text: str, told: str) -> None:
         from adapters.terminal import desktop  # not at the start
 
-        await asyncio.to_thread(desktop.copy_text, text)
+        if not self._settings.in_browser:  # which has the text already
+            await asyncio.to_thread(desktop.copy_text, text)
         self._screen.notify(told, markup=False)
 
     async def _export(self, kind: str) -> None:

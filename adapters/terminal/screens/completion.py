@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.terminal.commands import Value
@@ -84,12 +83,13 @@ class Completion:
     async def _list(self, typed: str) -> None:
         from adapters.terminal import paths  # not at the start
 
+        folder, fence = self._settings.folder, self._settings.files_below
         with notify_errors(self._screen):
             if typed:
-                found = await asyncio.to_thread(paths.list_in, typed, Path.cwd())
+                found = await asyncio.to_thread(paths.list_in, typed, folder, fence)
                 self._within = typed.rpartition("/")[0] + "/", found
             else:
-                self._below = await asyncio.to_thread(paths.list_below, Path.cwd())
+                self._below = await asyncio.to_thread(paths.list_below, folder)
             self._palette.paths = self._matching
             if self._composer.purpose is None:
                 self._palette.suggest(self._composer.text)

@@ -75,3 +75,25 @@ def test_it_is_asked_who_gets_a_file_and_about_keys():
         "notes.txt (2 bytes), id_rsa (3 bytes) will go to the team and its models. "
         "By its name, id_rsa holds a key or credentials."
     )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/passwd", "../outside.txt", "~/outside.txt", "link.txt", "way/out.txt", "loop", "a\0b"],
+)
+async def test_in_a_browser_only_files_below_the_folder_are_attached(
+    tmp_path: Path, monkeypatch, name
+):
+    folder, outside = tmp_path / "config", tmp_path / "outside.txt"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "notes.txt").write_text("hi")
+    outside.write_text("secret")
+    (tmp_path / "out.txt").write_text("secret")
+    (folder / "link.txt").symlink_to(outside)
+    (folder / "way").symlink_to(tmp_path)
+    (folder / "loop").symlink_to("loop")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for inside in ("sub/notes.txt", f"{folder}/sub/notes.txt", "way/config/sub/notes.txt"):
+        assert await read_file(inside, [], folder) == NOTES
+    with pytest.raises(GatewayError, match=r"only files below .*config can be attached"):
+        await read_file(name, [], folder)

@@ -83,3 +83,12 @@ def test_names_that_begin_with_what_was_typed_come_first(monkeypatch):
     assert matching_paths(listed, "Que") == ["queue/a.py", "src/queue.py", "my-queue.txt"]
     monkeypatch.setattr(paths, "MOST_OFFERED", 2)
     assert matching_paths(listed, "") == listed[:2]
+
+
+def test_nothing_outside_of_a_fence_is_listed(folder: Path, monkeypatch):
+    fence = folder / "src"
+    (fence / "way").symlink_to(folder)
+    monkeypatch.setenv("HOME", str(folder))
+    assert list_in("./", fence, fence) == ["./deep/", "./queue.py", "./way/"]
+    for typed in ("../", "./../", "/", "~/", "./way/", f"{folder}/"):
+        assert list_in(typed, fence, fence) == []

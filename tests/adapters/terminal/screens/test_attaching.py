@@ -192,3 +192,20 @@ async def test_a_made_file_is_saved_and_one_that_may_run_opened_after_a_yes(
         chat.clock.advance(5)
         await chat.press("y")
         await chat.until(lambda: opened[1:] == [folder / "run.sh"])
+
+
+async def test_in_a_browser_only_files_of_the_folder_are_taken(tmp_path: Path, folder: Path):
+    (folder / "config").mkdir()
+    (folder / "config" / "notes.txt").write_text("inside")
+    client, fence = ScriptedClient(), folder / "config"
+    async with chatting(client, tmp_path, new=True, files_below=fence) as chat:
+        await chat.type(f"/attach {folder}/plan.md")
+        await chat.until(lambda: "only files below" in told(chat))
+        await chat.press("ctrl+c")
+        await chat.type("/attach notes.txt")
+        await chat.until_shown("files: notes.txt (6 bytes)")
+        await chat.press("ctrl+v")
+        await chat.until(lambda: "/attach PATH attaches a file" in told(chat))
+        await chat.type(f"read @{folder}/plan.md")
+        await chat.until(lambda: client.sent)
+    assert names(client) == [["notes.txt"]]
