@@ -7,6 +7,7 @@ import pytest
 from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.store.decisions import NewConversation, NewThread
+from gateway.store.turn_records import Lease
 from gateway.store.units import claims, events, threads
 from gateway.store.units import rows as row_units
 from gateway.values import NO_ORIGIN, Origin
@@ -65,6 +66,21 @@ async def test_a_thread_is_renamed_and_says_so(tmp_path):
         assert await store.run(events.of_turn, "t1", "another") == []
         with pytest.raises(NotFound):
             await store.run(threads.rename_thread, "none", "x")
+
+
+@pytest.mark.parametrize("kept", ["given", "made"])
+async def test_a_models_title_replaces_no_title_that_is_kept(tmp_path, kept):
+    store, lease = new_store(tmp_path), Lease(thread="t1", turn="1", epoch=1)
+    async with store.own():
+        await store.run(row_units.create_thread, NEW, key=OWN)
+        assert await store.run(threads.title_thread, lease, "", ()) == []
+        if kept == "given":
+            await store.run(threads.rename_thread, "t1", "Kept")
+        else:
+            [event] = await store.run(threads.title_thread, lease, "Kept", ())
+            assert (event.title, event.made, event.given) == ("Kept", True, False)
+        assert await store.run(threads.title_thread, lease, "Another", ()) == []
+        assert (await store.run(threads.thread, "t1")).title == "Kept"
 
 
 async def test_the_newest_thread_is_one_of_the_config_by_its_path_or_else_its_text(tmp_path):
