@@ -111,8 +111,8 @@ RETRY, CONTINUE = "/retry", "/continue"
 that was cut.
 """
 
-# What request cards do better than a typed id, and /delete by another name.
-HIDDEN = frozenset(("approve", "deny", "forget"))
+# What request cards do better than a typed id, and /delete and /new by other names.
+HIDDEN = frozenset(("approve", "deny", "forget", "team"))
 
 
 class Commands:

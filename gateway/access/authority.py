@@ -97,6 +97,9 @@ class Admission:
     """
 
     team: str = ""
+    teams: tuple[str, ...] = ()
+    """Further teams that the author may choose, and models likewise."""
+    models: tuple[str, ...] = ()
     mode: str = "queue"
     limits: PersonLimits | None = None
     may_set_mode: bool = False
@@ -253,8 +256,10 @@ class Access:
         author, there = message.author, self.at(message.key, direct=message.direct)
         if self.operators.include(author):
             route = self._route(there, author, message.key)
-            team, mode = (route.team, route.mode) if route else ("", "queue")
-            return Admission(team=team, mode=mode, rule=OPERATORS)
+            if route is None:
+                return Admission(rule=OPERATORS)
+            teams = tuple(route.teams)
+            return Admission(team=route.team, teams=teams, mode=route.mode, rule=OPERATORS)
         if message.key.is_local or author.id.partition(":")[0] == LOCAL or self._is_own(author):
             return Denial()
         for route in there:
@@ -273,6 +278,8 @@ class Access:
         )
         return Admission(
             team=route.team,
+            teams=tuple(route.teams),
+            models=tuple(route.models),
             mode=route.mode,
             limits=limits,
             may_set_mode=route.change_mode,

@@ -55,6 +55,7 @@ async def check_faces(
 def _served_faces(config: Config, account: str) -> Iterator[tuple[str, list[Face]]]:
     """The teams that answer on a platform, with their agents' faces."""
     routes = [route for route in config.routes if route.adapter == account]
-    for team in dict.fromkeys(config.team_name(route.team) for route in routes):
+    named = (name for route in routes for name in (route.team, *route.teams))
+    for team in dict.fromkeys(map(config.team_name, named)):
         if faces := team_faces(config.faces, config.teams, team).faces():
             yield team, faces

@@ -67,7 +67,8 @@ def _check_tracing(config: TracingConfig) -> None:
 
 def served_teams(config: Config) -> list[str]:
     """The teams that a route leads to."""
-    return [*dict.fromkeys(config.team_name(route.team) for route in config.routes)]
+    named = (name for route in config.routes for name in (route.team, *route.teams))
+    return [*dict.fromkeys(map(config.team_name, named))]
 
 
 async def check_teams(config: Config, teams: TeamFactory) -> None:

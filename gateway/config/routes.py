@@ -103,6 +103,15 @@ class Route(Section):
     team: str = ""
     """Name of the team in [teams]; default_team if not given."""
 
+    teams: Names = Field(default_factory=list, max_length=24)
+    """Further teams that people there may choose: `/team NAME` begins a new thread with one."""
+
+    models: Names = Field(default_factory=list)
+    """Models in [models] that people there may choose with `/model NAME`.
+
+    Operators may choose any; others none if not given.
+    """
+
     mention: Mention = "thread"
     """Messages in a channel that the team answers.
 

@@ -364,6 +364,17 @@ def _model(_situation: Situation, words: str) -> Decision:
     return ModelChange(model=words)
 
 
+@command(
+    "team",
+    "start a new thread with another team; without a name, list them",
+    "[name]",
+    takes="team",
+)
+def _team(_situation: Situation, words: str) -> Decision:
+    """`/team NAME`: the route decides which teams there are."""
+    return NewConversation(reply="", team=words)
+
+
 @command("help", "list the commands")
 def _help(_situation: Situation, _words: str) -> Decision:
     found = [(f"{each.name} {each.argument}", each.description) for each in command_infos()]

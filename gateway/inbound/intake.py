@@ -32,11 +32,12 @@ from gateway.conversation import (
     MissingFile,
 )
 from gateway.errors import GatewayError, NotFound, Unstorable, log_incident
-from gateway.inbound.commands import FORK
+from gateway.inbound.commands import FORK, Command
 from gateway.inbound.forking import plan_fork
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
 from gateway.inbound.receipts import log_receipt, receipt_of
+from gateway.inbound.team_choice import named_team
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.sessions.tracing import TRACES
 from gateway.store.decisions import (
@@ -183,8 +184,11 @@ class Intake:
         """The message with everything that the store needs to decide about it."""
         message = self._prepared(message)
         may = _once_let_in(verdict)
-        new = self.new_thread(message.team or may.team, mode=may.mode)
-        rules = self._rules(message, verdict, new)
+        offered = self._offered(may)
+        command = command_in(message)
+        wanted = named_team(command, offered) or message.team or may.team
+        new = self.new_thread(wanted, mode=may.mode)
+        rules = replace(self._rules(message, command, verdict, new), teams=offered)
         return JudgedMessage(
             message=message,
             rulebook=rules,
@@ -193,6 +197,11 @@ class Intake:
             named=rules.named,
             counted=may.limits is not None,
         )
+
+    def _offered(self, may: Admission) -> tuple[str, ...]:
+        """The teams that an author may choose; none without a choice."""
+        names = (may.team or self._using.teams.default, *may.teams)
+        return tuple(dict.fromkeys(names)) if may.teams else ()
 
     def _prepared(self, message: InboundMessage) -> InboundMessage:
         """The message as stored, without values for its decision."""
@@ -217,11 +226,12 @@ class Intake:
         teams = self._using.teams
         return any(addressee_of(text, teams.info(name).participants) for name in teams.names())
 
-    def _rules(self, message: InboundMessage, verdict: Verdict, new: NewThread) -> MessageRules:
+    def _rules(
+        self, message: InboundMessage, command: Command | None, verdict: Verdict, new: NewThread
+    ) -> MessageRules:
         """Rulebook of the message at this moment, without the store's facts."""
         limits, now = self._using.limits, self._clock()
         pairs = isinstance(verdict, Denial) and verdict.once_paired is not None
-        command = command_in(message)
         return MessageRules(
             message=message,
             command=command,

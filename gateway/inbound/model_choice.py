@@ -1,12 +1,14 @@
 """`/model`: a thread's models, and the choice of one for all.
 
 Costs arise and data leaves through a model, so that only those may choose one who may approve where
-no policy names others: the operators.
+no policy names others, the operators; and others among the models that their route names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 
 from gateway.base.suggest import no_such
 from gateway.client import Choice, ChoiceKind
@@ -42,6 +44,10 @@ class TeamModels:
     team: str = ""
     own: tuple[tuple[str, str], ...] = ()
     choices: tuple[ModelChoice, ...] = ()
+
+    def only(self, names: Collection[str]) -> TeamModels:
+        """The same, with only these to choose."""
+        return replace(self, choices=tuple(each for each in self.choices if each.name in names))
 
 
 def choose(

@@ -20,6 +20,7 @@ from gateway.inbound.answers import answer_in_words, decide_answer, is_approver,
 from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.model_choice import TeamModels, choose
 from gateway.inbound.replies import HOW_FORK, offer_after, reply_to
+from gateway.inbound.team_choice import choose_team
 from gateway.missed import BEFORE_LOSS
 from gateway.store.decisions import (
     DELETED,
@@ -36,6 +37,7 @@ from gateway.store.decisions import (
     MessageWithdrawal,
     ModeChange,
     ModelChange,
+    NewConversation,
     NoAction,
     QueueEntry,
     QueuePromotion,
@@ -135,6 +137,8 @@ class MessageRules:
     models: tuple[TeamModels, ...] = ()
     fork: ForkPlan | str = HOW_FORK
     """The plan that /fork carries out, or why there is none."""
+    teams: tuple[str, ...] = ()
+    """Teams that its author may choose; none without a choice."""
 
     @property
     def named(self) -> str:
@@ -333,10 +337,16 @@ class MessageRules:
                 decision = CommandReply(reply=APPROVAL_NOT_YOURS)
             case ModeChange():
                 decision = replace(decision, quiet=self._quiet(decision.mode))
+            case NewConversation(team=str() as word):
+                current = situation.thread.team if situation.thread else next(iter(self.teams), "")
+                decision = choose_team(word, self.teams, current)
             case ModelChange(model=word):
                 team = situation.thread.team if situation.thread else self.team
                 models = next((each for each in self.models if each.team == team), TeamModels())
-                decision = choose(word, situation.thread, models, allowed=operator)
+                if verdict.models and not operator:
+                    models = models.only(verdict.models)
+                allowed = operator or bool(verdict.models)
+                decision = choose(word, situation.thread, models, allowed=allowed)
             case ThreadFork():
                 fork = self.fork
                 known = isinstance(fork, ForkPlan)

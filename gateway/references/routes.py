@@ -60,6 +60,10 @@ def check_route_names(routes: Numbered, lookup: Lookup) -> Iterator[Problem]:
         path: KeyPath = ("routes", at)
         yield from check_name((*path, "adapter"), route.adapter, adapters, "a key of [adapters]")
         yield from lookup.team((*path, "team"), route.team)
+        for n, name in enumerate(route.teams):
+            yield from lookup.team((*path, "teams", n), name)
+        for n, name in enumerate(route.models):
+            yield from lookup.model((*path, "models", n), name)
 
 
 def open_routes(routes: Numbered, platforms: Platforms) -> Iterator[Problem]:

@@ -226,9 +226,13 @@ class TurnStop:
 
 @value
 class NewConversation:
-    """The conversation goes on in a fresh thread."""
+    """The conversation goes on in a fresh thread.
+
+    Where it is not decided yet, `team` is the word that was typed for another team.
+    """
 
     reply: str
+    team: str | None = None
 
 
 @value

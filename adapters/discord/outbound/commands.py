@@ -32,6 +32,7 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "deny": {**_ID, "note": "Reason, for the team"},
     "queue": {"what": "drop N, first N or mode NAME; without it, you see what waits"},
     "model": {"name": "Name of a model, or default; without it, you see them"},
+    "team": {"name": "Name of a team; without it, you see them"},
     "memory": {"what": "forget N or forget all; without it, you see what is remembered"},
     "aside": {"what": "summarise, attach, or drop"},
     "fork": {"turns": "Number of the last turns to leave out"},

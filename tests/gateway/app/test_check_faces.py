@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from adapters.discord import Config as Discord
 from adapters.discord import build
 from adapters.slack import Config as Slack
@@ -68,7 +70,7 @@ async def found(folder: Path, config: Any, search: Any, *, offline: bool = False
 
 
 async def test_each_platform_says_what_an_agent_looks_like(tmp_path: Path) -> None:
-    discord = Discord(token="abc")
+    discord = Discord(token=SecretStr("abc"))
     assert await found(tmp_path, discord, None) == [
         "support: 🦉 Ann Lee; 🐭 writer (its picture needs webhooks = true); "
         "its picture as an emoji, editor"
@@ -78,7 +80,7 @@ async def test_each_platform_says_what_an_agent_looks_like(tmp_path: Path) -> No
         "support: Ann Lee with its picture, which is drawn; "
         "writer with the picture at https://a.example/p.png; editor with its picture"
     ]
-    slack = Slack(bot_token="xoxb-1", app_token="xapp-1")
+    slack = Slack(bot_token=SecretStr("xoxb-1"), app_token=SecretStr("xapp-1"))
     (text,) = await found(tmp_path, slack, None)
     assert text.startswith(
         "support: :owl: Ann Lee; writer with the picture at https://a.example/p.png"
@@ -89,7 +91,7 @@ async def test_each_platform_says_what_an_agent_looks_like(tmp_path: Path) -> No
 
 
 async def test_a_name_of_a_members_is_refused(tmp_path: Path) -> None:
-    discord = Discord(token="abc")
+    discord = Discord(token=SecretStr("abc"))
     _, taken = await found(tmp_path, discord, people)
     assert taken.startswith("FAILED 'Ann Lee' is also the name of the bot or of a member there")
     assert len(await found(tmp_path, discord, people, offline=True)) == 1

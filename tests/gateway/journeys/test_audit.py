@@ -65,6 +65,7 @@ QUIET_OPERATIONS = {
     "tell_hold": "tells people what their turn waits for: nobody decides it",
 }
 QUIET_COMMANDS = dict.fromkeys(("status", "usage", "help", "grants"), "it only answers")
+QUIET_COMMANDS["team"] = "it begins a thread, as /new does"
 QUIET_CALLS = {
     **dict.fromkeys(
         ("threads", "thread", "newest_thread", "agents", "choices", "file_faults", "made_file"),
