@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
+from teams._base.tool_call import InputRequired
 from teams._base.workers import in_daemon_worker
 from teams._contract.agent import Response
 from teams._contract.team import TaskResult
+from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import MultiModalMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, UserInputRequestedEvent
@@ -64,7 +66,7 @@ class UserInputManager:
 
 
 async def Console(
-    stream: AsyncGenerator[BaseAgentEvent | BaseChatMessage | Result, None],
+    stream: AsyncGenerator[BaseAgentEvent | BaseChatMessage | Result | Suspension, None],
     *,
     no_inline_images: bool = False,
     output_stats: bool = False,
@@ -80,7 +82,7 @@ async def Console(
 
 
 async def RichConsole(
-    stream: AsyncGenerator[BaseAgentEvent | BaseChatMessage | Result, None],
+    stream: AsyncGenerator[BaseAgentEvent | BaseChatMessage | Result | Suspension, None],
     *,
     no_inline_images: bool = False,
     output_stats: bool = False,
@@ -95,7 +97,7 @@ async def RichConsole(
 
 
 async def _print(
-    stream: AsyncGenerator[BaseAgentEvent | BaseChatMessage | Result, None],
+    stream: AsyncGenerator[BaseAgentEvent | BaseChatMessage | Result | Suspension, None],
     printer: _Printer,
     user_input_manager: UserInputManager | None,
 ) -> Result:
@@ -108,6 +110,8 @@ async def _print(
                 case Response():
                     printer.response(item)
                     return item
+                case Suspension():
+                    raise InputRequired(requests=list(item.requests))
                 case UserInputRequestedEvent():
                     if user_input_manager is not None:
                         user_input_manager.notify_event_received(item.request_id)

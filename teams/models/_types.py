@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, NoReturn, NotRequired, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, Self, TypeAlias
 
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
@@ -213,7 +213,7 @@ class ModelFamily:
 
     ANY: TypeAlias = str
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # with NoReturn mypy knows no names
         raise TypeError("ModelFamily is a list of names; it has no instances.")
 
     @staticmethod

@@ -7,7 +7,7 @@ import pytest
 
 from teams._messages.factory import stream_chunk
 from teams.agents import UserProxyAgent
-from teams.base import PendingInput, Response, TaskResult
+from teams.base import InputRequired, PendingInput, Response, TaskResult
 from teams.core import CancellationToken, Image
 from teams.messages import (
     BaseAgentEvent,
@@ -242,3 +242,14 @@ async def test_a_rich_console_inlines_images_in_iterm_only(
     assert f"\x1b]1337;File=inline=1:{PIXEL}" in capsys.readouterr().out
     await RichConsole(stream(picture, result(picture)), no_inline_images=True)
     assert "1337" not in capsys.readouterr().out
+
+
+async def test_an_agent_that_waits_for_a_person_is_no_result(capsys: pytest.CaptureFixture[str]):
+    def ask(prompt: str) -> str:
+        raise InputRequired("Go on?")
+
+    stream = UserProxyAgent("user", input_func=ask).on_messages_stream(
+        [TextMessage(content="hi", source="bot")], CancellationToken()
+    )
+    with pytest.raises(InputRequired):
+        await Console(stream)
