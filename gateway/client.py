@@ -67,6 +67,10 @@ def _check_regular(path: Path, facts: os.stat_result) -> None:
         raise GatewayError(f"{str(path)!r} is a {kind}, not a file.")
 
 
+ONLY_OWN = "The thread is on {platform}. Fork it there, with the command fork."
+"""Told at the terminal."""
+
+
 @value
 class ThreadInfo:
     """One thread as lists show it.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from adapters.terminal.deletions import Deletions
 from adapters.terminal.text import typed_number
 from gateway.base.suggest import no_such
-from gateway.client import Answer, ThreadInfo
+from gateway.client import ONLY_OWN, Answer, ThreadInfo
 from gateway.errors import GatewayClosed, GatewayError, NotFound, OtherConfig, log_incident
 from gateway.events import ASK, EDITS, PLAN
 from gateway.items import HumanItem, NoticeItem
@@ -377,7 +377,12 @@ class Conversation:
         back = typed_number(words)
         if self.thread is None or (words.strip("0") and not back):
             raise NotFound(FORK_WHAT)
-        self.open(await self.client.fork_thread(self.thread.id, back=back))
+        await self._fork(self.thread, back=back)
+
+    async def _fork(self, thread: ThreadInfo, *, back: int = 0, before: int = 0) -> None:
+        if thread.channel:
+            raise NotFound(ONLY_OWN.format(platform=thread.platform))
+        self.open(await self.client.fork_thread(thread.id, back=back, before=before))
 
     @property
     def messages(self) -> list[HumanItem]:
@@ -388,7 +393,7 @@ class Conversation:
     async def rewind(self, message: HumanItem) -> None:
         """Go on in a fork from before a message. Raises GatewayError."""
         if self.thread is not None:
-            self.open(await self.client.fork_thread(self.thread.id, before=message.inbox))
+            await self._fork(self.thread, before=message.inbox)
 
     def delete_soon(self, thread: str) -> None:
         """Give a thread up; delete it in ten seconds, unless undone."""

@@ -174,9 +174,13 @@ def fork(config: Path | None, session: str, back: int) -> None:
     """
     from gateway.app.operator import fork_thread
     from gateway.app.threads import find_thread
+    from gateway.client import ONLY_OWN
+    from gateway.errors import NotFound
 
     store, _ = configured_store(config)
     thread = asyncio.run(find_thread(store, session))
+    if thread.channel:
+        raise NotFound(ONLY_OWN.format(platform=thread.platform))
     forked = asyncio.run(fork_thread(store, thread.id, back))
     say(f"Forked {thread.id}: the new thread is {forked.id}.")
 

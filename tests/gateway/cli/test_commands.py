@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import closing, redirect_stdout
 from pathlib import Path
+from sqlite3 import connect
 from textwrap import dedent
 
 import pytest
@@ -806,6 +807,13 @@ def test_a_session_is_forked(thread):
     assert "fork of 'trip', from the end of its turn 1 of 1" in shown
     refused = parley("sessions", "fork", "trip", "--back", "1")
     assert (refused.exit_code, "its last turns (1)" in refused.stderr) == (1, True)
+
+
+def test_a_session_of_a_platform_is_not_forked_here(thread, folder):
+    with closing(connect(folder / "store" / "parley.db")) as connection, connection:
+        connection.execute("UPDATE threads SET key = 'slack/T1/C1/1/'")
+    refused = parley("sessions", "fork", "trip")
+    assert (refused.exit_code, "is on slack. Fork it there" in refused.stderr) == (1, True)
 
 
 def test_a_session_is_deleted_after_asking(thread, folder):
