@@ -8,7 +8,7 @@ from tests.chaos.monkey.report import explain
 from tests.chaos.monkey.run import violation_of
 from tests.chaos.monkey.steps import steps_of
 
-EVENTS, FEWER = 1_000, 300
+EVENTS, FEWER = 1_000, 130
 SOAKED = 50
 
 
@@ -20,16 +20,16 @@ async def _check(seed: int, burst: int, seconds: float, events: int = EVENTS) ->
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     ("seed", "events"),
     [
-        (0, FEWER),
+        *((seed, FEWER) for seed in (0, 1, 3)),
         *(pytest.param(seed, EVENTS, marks=pytest.mark.nightly) for seed in (0, 1)),
     ],
 )
 async def test_no_events_end_the_terminal_or_lose_a_draft(seed: int, events: int) -> None:
-    await _check(seed, burst=100, seconds=90, events=events)
+    await _check(seed, burst=20, seconds=90, events=events)
 
 
 @pytest.mark.soak

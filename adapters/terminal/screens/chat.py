@@ -400,6 +400,13 @@ class ChatScreen(LateClicks[None]):
         else:
             self._composer.set_draft(event.text)
 
+    def set_focus(
+        self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
+    ) -> None:
+        """Move the focus; where it would be nowhere, to the draft."""
+        lost = widget is None and self.app.app_focus and self._composer.focusable
+        super().set_focus(self._composer if lost else widget, scroll_visible, from_app_focus)
+
     def writes_in(self, widget: Widget) -> bool:
         """True if without this widget nobody could write."""
         return self._composer in widget.walk_children(with_self=True)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, chdir, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -15,6 +15,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.events import Key, MouseDown, MouseScrollDown, MouseScrollUp, MouseUp, Paste, Resize
 from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.widgets._toast import Toast
 
 from adapters.terminal.app import ChatApp
 from adapters.terminal.screens.chat import ChatScreen
@@ -24,7 +25,9 @@ from adapters.terminal.widgets.composer import Composer
 from gateway.app.assemble import own_gateway
 from gateway.app.load import load_config
 from gateway.errors import causes
+from gateway.items import AgentItem, HumanItem, ToolItem
 from tests.chaos.monkey.steps import Step
+from tests.fakes.failing_model import OVERLOADED
 from tests.fakes.new_store import new_store
 
 if TYPE_CHECKING:
@@ -32,14 +35,29 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 """Seconds a busy machine may take to follow a burst of events."""
+BEGINS, LONGEST_REST = 1.0, 10.0
+"""Seconds in which a turn begins, and those that it may take."""
 ROUNDS = 2
 """Queues that a key passes: the application's, a widget's, the screen's."""
 MOST_OPEN = 10
 """Presses of escape that lead out of anything."""
 CONFIG = """
+[models.auto]
+provider = "auto"
+model = "gpt-4o"
+[models.failing]
+provider = "tests.fakes.failing_model:FailingModel"
+[teams.demo]
+type = "demo"
+[teams.failing]
+type = "round_robin"
+max_turns = 1
+agents.weak = { model = "failing" }
 [logging]
 level = "error"
 """
+SCENES = (HumanItem, AgentItem, ToolItem)
+"""Items that a thread has after a restart, too."""
 
 
 class Violation(Exception):
@@ -59,7 +77,8 @@ class _Errors(logging.Handler):
         text = record.getMessage()
         if record.exc_info:
             text += "\n" + logging.Formatter().formatException(record.exc_info)
-        self.texts.append(text)
+        if OVERLOADED not in text:
+            self.texts.append(text)
 
 
 async def run_monkey(steps: Sequence[Step]) -> None:
@@ -73,7 +92,8 @@ async def run_monkey(steps: Sequence[Step]) -> None:
         logging.getLogger().addHandler(errors)
         try:
             async with own_gateway(loaded, new_store(folder / "store")) as gateway:
-                await _Terminal(gateway.client, folder, errors, steps).run()
+                with chdir(folder):
+                    await _Terminal(gateway.client, folder, errors, steps).run()
         finally:
             logging.getLogger().removeHandler(errors)
 
@@ -91,14 +111,17 @@ class _Terminal:
         self._at = 0
         self._kept: tuple[str, str] | None = None
         """The thread of a draft that nothing may change, and the draft."""
+        self._seen: tuple[str, list[str]] = ("", [])
+        """The thread that was open last, while nothing ran, and what it showed."""
         self._app: ChatApp
         self._pilot: Pilot[int]
 
     async def run(self) -> None:
         while self._at < len(self._steps):
-            thread = self._kept[0] if self._kept else None
+            thread = self._kept[0] if self._kept else self._seen[0] or None
             settings = Settings(data_dir=self._folder, thread=thread or None, new=thread == "")
             async with self._running(ChatApp(settings)):
+                await self._check_transcript()
                 await self._use()
 
     @asynccontextmanager
@@ -137,8 +160,9 @@ class _Terminal:
 
     async def _do(self, step: Step) -> None:
         match step:
-            case ("key", key):
-                self._press(key)
+            case ("key", *keys):
+                for key in keys:
+                    self._press(key)
             case ("paste", text):
                 self._app.post_message(Paste(text))
             case ("click", x, y):
@@ -154,12 +178,8 @@ class _Terminal:
                 await self._say(text)
             case ("draft", text):
                 await self._begin_draft(text)
-            case ("drafted",):
-                await self._check_draft()
-            case ("kill",):
-                await self._check_saved()
-            case ("look",):
-                await self._look()
+            case (name,):
+                await getattr(self, f"_{name}")()
             case _:
                 raise ValueError(f"no such step: {step}")
 
@@ -185,12 +205,57 @@ class _Terminal:
             self._app.post_message(Paste(text))
             self._press("enter")
 
+    async def _rest(self) -> None:
+        """Wait a while for the end of a turn, or a question."""
+        for rests in (False, True):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LONGEST_REST if rests else BEGINS):
+                    while not self._left and self._rests != rests:
+                        await asyncio.sleep(0.01)
+
     # what must hold
 
     async def _look(self) -> None:
         await self._settle()
         if self._errors.texts:
             raise self._violation(self._errors.texts[0])
+        if self._left:
+            return
+        if self._app.screen.focused is None:
+            raise self._violation(f"Nothing has the focus on {self._app.screen}.")
+        self._check_notices()
+
+    def _check_notices(self) -> None:
+        """See that no notice covers a request or the draft."""
+        seen = self._screen._compositor.visible_widgets.items()
+        shown = {widget: region.intersection(clip) for widget, (region, clip) in seen}
+        below = [shown[each] for each in (self._screen._card, self._composer) if each in shown]
+        for widget, region in shown.items():
+            if isinstance(widget, Toast) and any(region.overlaps(each) for each in below):
+                raise self._violation(f"A notice at {region} covers one of {below}.")
+
+    async def _check_transcript(self) -> None:
+        """See that a restart changes nothing that the thread shows."""
+        thread, told = self._seen
+        conversation = self._screen.conversation
+        assert conversation is not None
+        await self._until(lambda: not conversation.loading)
+        if thread == self._thread and self._rests and (now := self._told()) != told:
+            gone = [each for each in told if each not in now]
+            new = [each for each in now if each not in told]
+            raise self._violation(f"After a restart, {gone} is gone, {new} is new.")
+        self._seen = ("", [])
+
+    @property
+    def _rests(self) -> bool:
+        conversation = self._screen.conversation
+        return conversation is not None and conversation.model.activity != "working"
+
+    def _told(self) -> list[str]:
+        conversation = self._screen.conversation
+        assert conversation is not None
+        items = [conversation.model.items[key] for key in conversation.model.keys]
+        return [f"{each}" for each in items if isinstance(each, SCENES)]
 
     async def _settle(self) -> None:
         """Wait until those who take events have taken them."""
@@ -232,7 +297,7 @@ class _Terminal:
             raise self._violation(f"{text!r} was typed, the draft is {self._composer.text!r}.")
         self._kept = self._thread, self._composer.unsent
 
-    async def _check_draft(self) -> None:
+    async def _drafted(self) -> None:
         kept, self._kept = self._kept, None
         if kept is None or self._left:
             self._kept = kept
@@ -244,16 +309,19 @@ class _Terminal:
         thread, draft = kept
         conversation = self._screen.conversation
         assert conversation is not None
-        if thread != self._thread:
+        # The first message of an empty thread may just have made it: then the draft went with it.
+        if thread != self._thread and self._composer.unsent != draft:
             conversation.open(await self._client.thread(thread) if thread else None)
         if self._composer.unsent != draft:
             raise self._violation(f"The draft was {draft!r}, it is {self._composer.unsent!r}.")
 
-    async def _check_saved(self) -> None:
+    async def _kill(self) -> None:
         """See that a kill would lose nothing that was typed."""
         await self._settle()
         if self._left:
             return
+        if self._rests and self._thread:
+            self._seen = self._thread, self._told()
         unsent = self._composer.unsent
         async with asyncio.timeout(PATIENCE):
             while self._saved() != unsent:

@@ -9,8 +9,8 @@ from typing import Any
 Step = tuple[Any, ...]
 """A kind of step and its values, all of them JSON."""
 
-SMALL = [(40, 12), (60, 20), (80, 24), (99, 24), (100, 24)]
-SIZES = [*SMALL * 3, (140, 40), (200, 60)]
+SMALL = [(30, 8), (40, 12), (60, 20), (80, 24), (99, 24), (100, 24)]
+SIZES = [*SMALL * 3, (140, 40), (180, 50)]
 TEXTS = [
     "what is 6*7?",
     "calculate 2^10 and 3*3",
@@ -18,16 +18,40 @@ TEXTS = [
     "what time is it in Tokyo?",
     "what time is it?",
     "/status",
-    "/new",
     "/rename a [title]",
     "/only",
     "/stop",
     "/help",
+    "/new",
+    "/retry",
+    "/undo",
+    "/fork",
+    "/rewind",
+    "/mode plan",
+    "/mode edits",
+    "/mode ask",
+    "/attach notes.txt",
+    "/attach nothing.txt",
+    "/detach",
+    "@notes.txt what is it?",
+    "/copy 2",
+    "/export events",
+    "/theme nord",
+    "/usage",
     "@reviewer look",
     "[/nope] \u202egnp.exe",
     "é漢字👩‍👩‍👧 \ttab",
 ]
-PASTES = ["one\ntwo\nthree", "x" * 3000, "a line\n" * 20, "[bold]no[/]\x1b[2J", "/quit no", "@", ""]
+PASTES = [
+    "notes.txt",
+    "one\ntwo\nthree",
+    "x" * 3000,
+    "a line\n" * 20,
+    "[bold]no[/]\x1b[2J",
+    "/quit no",
+    "@",
+    "",
+]
 NEUTRAL = [
     "escape",
     "escape",
@@ -44,6 +68,9 @@ NEUTRAL = [
     "pagedown",
     "ctrl+end",
     "shift+tab",
+    "ctrl+up",
+    "ctrl+down",
+    "f6",
 ]
 """Keys that change no draft."""
 KEYS = [
@@ -72,8 +99,13 @@ KEYS = [
     "shift+up",
     "shift+down",
     "ctrl+q",
+    "ctrl+v",
+    "f5",
+    "f7",
 ]
 LONGEST_CARE = 12
+ASKS, FAILS = ("read notes.txt",), ("/new failing", "go on")
+"""Messages after which the team needs an approval, and after which its model fails."""
 
 
 def steps_of(seed: int, events: int, *, burst: int) -> Iterator[Step]:
@@ -84,12 +116,14 @@ def steps_of(seed: int, events: int, *, burst: int) -> Iterator[Step]:
     chance = random.Random(seed)
     done = 0
     while done < events:
-        kind = chance.choices(("burst", "say", "careful", "kill"), (60, 12, 12, 0.5))[0]
+        kind = chance.choices(("burst", "say", "careful", "kill"), (40, 34, 12, 8))[0]
         match kind:
             case "burst":
                 some = [_wild(chance) for _ in range(chance.randint(1, burst))]
             case "say":
-                some = [("say", chance.choice(TEXTS)), *(_wild(chance) for _ in range(2))]
+                talk = chance.choices((ASKS, FAILS, (chance.choice(TEXTS),)), (3, 2, 5))[0]
+                some = [step for said in talk for step in (("say", said), ("rest",))]
+                some += [("look",), *(_quiet(chance) for _ in range(3))]
             case "careful":
                 quiet = [_quiet(chance) for _ in range(chance.randint(1, LONGEST_CARE))]
                 some = [("draft", f"kept{done}"), *quiet, ("drafted",)]
@@ -104,6 +138,8 @@ def _wild(chance: random.Random) -> Step:
     match chance.randrange(20):
         case 0:
             return ("paste", chance.choice(PASTES))
+        case 2:
+            return ("key", "escape", "escape")
         case 1:
             return ("pause", chance.choice((0.01, 0.01, 0.1, 0.6)))
         case number if number < 7:

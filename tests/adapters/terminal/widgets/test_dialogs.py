@@ -47,7 +47,7 @@ async def test_a_line_is_saved_or_left() -> None:
 async def test_a_question_is_agreed_to_by_a_key_of_its_own() -> None:
     clock = HandClock()
     guard = TypingGuard(clock)
-    dialog = QuestionDialog("Go on?", "It is another config's.", guard)
+    dialog = QuestionDialog("Go on?", "It is another config's.", guard, "y goes on")
     async with shown(dialog) as (pilot, results):
         assert "It is another config's." in said(dialog)
         await pilot.press("a", "y")
