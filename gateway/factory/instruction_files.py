@@ -12,6 +12,7 @@ from errno import EFBIG
 from hashlib import blake2b
 from pathlib import Path
 
+from gateway.base.describe import describe
 from gateway.base.paths import read_bounded
 from gateway.content.task import OURS, quote_block
 from gateway.conversation import Quote
@@ -54,7 +55,7 @@ class InstructionFiles:
             except UnicodeDecodeError as error:
                 raise ValueError(MISSING.format(path=path, why="it is not UTF-8 text")) from error
             except OSError as error:
-                why = TOO_LONG if error.errno == EFBIG else error.strerror or str(error)
+                why = TOO_LONG if error.errno == EFBIG else error.strerror or describe(error)
                 raise ValueError(MISSING.format(path=path, why=why)) from error
             left -= len(data)
             if not text:

@@ -99,6 +99,14 @@ def test_scripts_stand_in_one_place_for_both_databases():
     assert [*upgrades()] == list(range(OLDEST + 1, newest_format() + 1))
 
 
+def test_each_upgrade_has_a_number_of_its_own() -> None:
+    """Two scripts of one number would leave one of them out."""
+    scripts = [*Path("gateway/store/upgrades").glob("*.sql")]
+    numbers = sorted(int(script.name[:4]) for script in scripts)
+    assert numbers == [*range(numbers[0], numbers[0] + len(scripts))]
+    assert [*upgrades()] == numbers
+
+
 async def test_tables_have_the_places_at_which_a_repair_looks_for_them(tmp_path):
     """Scripts in `upgrades` make later formats, and `schema.sql` is never changed."""
     await bring_up_to_date(tmp_path / "parley.db", {})
