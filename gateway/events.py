@@ -41,7 +41,7 @@ class HumanText:
     """One message of a person, as it became part of a turn.
 
     `inbox` is its number in the thread's inbox, `again` that of the message which it repeats as it
-    was edited, 0 for others.
+    was edited, 0 for others; `files` are the names of those that came with it.
     """
 
     inbox: int
@@ -50,6 +50,7 @@ class HumanText:
     author_id: str = ""
     """Empty in what earlier versions stored."""
     again: int = 0
+    files: tuple[str, ...] = ()
 
 
 def grant_word(kind: GrantKind) -> str:

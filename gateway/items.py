@@ -23,7 +23,7 @@ from gateway.events import (
     TurnOutcome,
 )
 from gateway.render.arguments import Argument, one_line_arguments, plain_text, read_arguments
-from gateway.render.sanitize import sanitize, visible
+from gateway.render.sanitize import one_line, sanitize, visible
 
 ToolState: TypeAlias = Literal[
     "running", "asking", "decided", "done", "denied", "failed", "unknown", "stopped"
@@ -52,8 +52,9 @@ class HumanItem(_Item):
     author: str
     text: str
     inbox: int = 0
-    """As in HumanText, and so is the next one."""
+    """As in HumanText, and so are the next two."""
     again: int = 0
+    files: tuple[str, ...] = ()
     sending: bool = False
 
     @classmethod
@@ -65,7 +66,13 @@ class HumanItem(_Item):
             text=sanitize(message.text),
             inbox=message.inbox,
             again=message.again,
+            files=tuple(one_line(sanitize(name)) for name in message.files),
         )
+
+    @property
+    def attached(self) -> str:
+        """The line below it on its files; "" for none."""
+        return f"Attached: {', '.join(self.files)}" if self.files else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,8 @@ def markdown(
 def _parts(item: News) -> list[str]:
     match item:
         case HumanItem():
-            return [f"## {item.author}", item.text]
+            files = _quote(item.attached) if item.files else ""
+            return [f"## {item.author}", *filter(None, (item.text, files))]
         case AgentItem(open=False) if item.text or item.hidden:
             end = [_quote(item.mark)] if item.mark else []
             return [f"## {item.agent.name}", item.text + item.hidden, *end]

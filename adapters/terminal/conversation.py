@@ -286,7 +286,8 @@ class Conversation:
         self._sent += 1
         name = _clean(self.client.operator())
         key = f"sending-{self._sent}"
-        item = HumanItem(key=key, author=name, text=sanitize(text), sending=True)
+        names = tuple(_clean(file.name) for file in files)
+        item = HumanItem(key=key, author=name, text=sanitize(text), files=names, sending=True)
         self.outbox.append(outgoing := Outgoing(item))
         self._changed()
         try:

@@ -76,7 +76,8 @@ class LineTranscript:
             case ToolItem():
                 return _tool_lines(item, before if isinstance(before, ToolItem) else None)
             case HumanItem():
-                line = f"{item.author}: {item.text}" if self.echo else ""
+                said = "\n".join(filter(None, (item.text, item.attached)))
+                line = f"{item.author}: {said}" if self.echo else ""
             case ThoughtItem():
                 line = f"{item.agent.name} thinks: {shorten(one_line(item.text), WIDTH)}"
             case HandoffItem(text=text):

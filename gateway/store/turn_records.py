@@ -13,6 +13,7 @@ from gateway.events import (
     AsideWay,
     ContextFill,
     HoldLimit,
+    HumanText,
     MessageFinished,
     Notice,
     SessionEvent,
@@ -69,6 +70,8 @@ class QueuedMessage:
     """Foreign text that came with it, the contents of text files included."""
     missing: tuple[MissingFile, ...] = ()
     """Files that the team can't have; `why` is "" for one that nobody has looked at."""
+    files: tuple[str, ...] = ()
+    """Names of all its files."""
     untrusted: bool = False
     """It came with quotes or files."""
     joined: bool = False
@@ -77,6 +80,18 @@ class QueuedMessage:
     """The number of the message that it repeats as it was edited."""
     gone: bool = False
     """It was deleted since: nothing that it said is here."""
+
+    @property
+    def shown(self) -> HumanText:
+        """The message as events show it."""
+        return HumanText(
+            inbox=self.inbox,
+            author=self.author.name,
+            text=self.text,
+            author_id=self.author.id,
+            again=self.again,
+            files=self.files,
+        )
 
 
 @value

@@ -48,6 +48,8 @@ code
 
 Not that.
 
+> Attached: plan.md, a b.png
+
 > desk hands off to clerk
 
 ## clerk
@@ -77,7 +79,12 @@ def test_a_thread_reads_as_a_document():
         ),
         InputSupported(thread="t", request="r", by="Ann", approved=1, quorum=2),
         InputResolved(thread="t", request="r", outcome="denied: no", by="Bob"),
-        MessageJoined(thread="t", message=HumanText(inbox=2, author="Bob", text="Not that.")),
+        MessageJoined(
+            thread="t",
+            message=HumanText(
+                inbox=2, author="Bob", text="Not that.", files=("plan.md", "a\nb.png")
+            ),
+        ),
         WorkHandedOff(thread="t", agent="desk", target="clerk"),
         MessageFinished(thread="t", agent="clerk", message="m", text="Here **it** is."),
         MessageFinished(thread="t", agent="clerk", message="n", text=""),

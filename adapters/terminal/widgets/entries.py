@@ -197,9 +197,10 @@ class HumanEntry(Card[HumanItem], can_focus=False):
             (self.item.author, "bold $primary"),
             (SENDING if self.item.sending else "", MUTED),
             (f"\n{shown.before}" if shown.before else "", "$primary"),
-            f"\n{shown.first}",
+            f"\n{shown.first}" if shown.first else "",
             (between, "$primary"),
             f"\n{shown.last}" if shown.last else "",
+            (f"\n{self.item.attached}" if self.item.files else "", MUTED),
         )
         self.update(Column.of(Content.assemble(*parts)))
 

@@ -277,7 +277,7 @@ def _start(
     late: tuple[SessionEvent, ...] = ()
     if turn.alone:
         messages, asked_at = (queued(connection, message),), message.received_at
-        told: tuple[HumanText, ...] = (human_text(messages[0]),)
+        told: tuple[HumanText, ...] = (messages[0].shown,)
     else:
         late = file_units.give_up(connection, turn.id, words)
         messages = _messages_of(connection, thread.id, turn.id)
@@ -441,7 +441,8 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
     """A message with everything that came with it."""
     found: tuple[tuple[str, bytes], ...] = ()
     quotes: tuple[Quote, ...] = ()
-    missing = file_units.missing(connection, row.id) if row.has_files and not row.gone else ()
+    has_files = row.has_files and not row.gone
+    missing = file_units.missing(connection, row.id) if has_files else ()
     if row.untrusted and not row.gone:
         found = file_units.images(connection, row.id)
         quotes = (*quotes_of(row.quotes), *file_units.text_files(connection, row.id))
@@ -456,22 +457,11 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
         images=found,
         quotes=quotes,
         missing=missing,
+        files=file_units.names(connection, row.id) if has_files else (),
         untrusted=bool(row.untrusted),
         joined=bool(row.joined),
         again=row.edits or 0,
         gone=bool(row.gone),
-    )
-
-
-def human_text(message: QueuedMessage) -> HumanText:
-    """A message as events show it."""
-    author = message.author
-    return HumanText(
-        inbox=message.inbox,
-        author=author.name,
-        text=message.text,
-        author_id=author.id,
-        again=message.again,
     )
 
 
@@ -482,8 +472,11 @@ def shown_of(connection: Connection, turn: str) -> tuple[HumanText, ...]:
         f" WHERE turn = :turn AND outcome IN ('turn', 'merged') {IN_ORDER}",
         {"turn": turn},
     )
-    read = rows_as(HumanText, inbox="id", author="author_name", author_id="author")
-    return tuple(map(read, rows))
+    names = {"inbox": "id", "author": "author_name", "author_id": "author"}
+    read = rows_as(HumanText, without=("files",), **names)
+    return tuple(
+        replace(text, files=file_units.names(connection, text.inbox)) for text in map(read, rows)
+    )
 
 
 def first_asked_at(connection: Connection, turn: str) -> float | None:

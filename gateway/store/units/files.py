@@ -116,6 +116,16 @@ def missing(connection: Connection, inbox: int) -> tuple[MissingFile, ...]:
     )
 
 
+def names(connection: Connection, inbox: int) -> tuple[str, ...]:
+    """The names of the message's files."""
+    rows = connection.fetch(
+        f"SELECT name FROM attachments WHERE inbox = :inbox AND media_type <> '{UNREAD_PART}'"
+        " ORDER BY n",
+        {"inbox": inbox},
+    )
+    return tuple(row["name"] for row in rows)
+
+
 def _why(connection: Connection, row: Row) -> str:
     """The reason why a file is missing, "" if unknown."""
     is_reason = row["media_type"] == LEFT_OUT

@@ -9,7 +9,7 @@ from gateway.events import MessageJoined
 from gateway.store.connection import Connection
 from gateway.store.operations import writes
 from gateway.store.turn_records import JoinedMessages, Lease
-from gateway.store.units.claims import human_text, queued, take
+from gateway.store.units.claims import queued, take
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import MESSAGE_COLUMNS, MUTED, MessageRow, first
@@ -44,7 +44,7 @@ def join(connection: Connection, lease: Lease) -> JoinedMessages:
         take(connection, lease.turn, row.id, "merged")
     messages = tuple(queued(connection, row) for row in found)
     shown = [
-        MessageJoined(thread=lease.thread, turn=lease.turn, message=human_text(message))
+        MessageJoined(thread=lease.thread, turn=lease.turn, message=message.shown)
         for message in messages
     ]
     return JoinedMessages(messages=messages, events=add_events(connection, lease.thread, shown))

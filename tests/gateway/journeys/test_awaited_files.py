@@ -19,7 +19,7 @@ from gateway.conversation import (
     InboundMessage,
     MissingFile,
 )
-from gateway.events import Notice, TurnStarted
+from gateway.events import MessageJoined, Notice, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.store.turn_records import ClaimedTurn, TurnDelay
 from gateway.store.units import claims
@@ -241,7 +241,9 @@ async def test_files_join_a_turn_that_runs_once_they_are_there(tmp_path):
         await gateway.accept(said("and hurry", n="3"))
         await gateway.files.bring_files(late.inbox, [PLAN_HERE], [])
         dug.set()
-        await until(gateway, receipt.thread, ends)
+        events = await until(gateway, receipt.thread, ends)
+    joined = [each.message.files for each in events if isinstance(each, MessageJoined)]
+    assert joined == [("plan.txt",), ()]
     told = str(client.create_calls[1]["messages"])
     assert told.index("found") < told.index("buy bread") < told.index("and hurry")
 
@@ -312,6 +314,15 @@ async def test_a_text_is_a_text_whatever_its_type_says(tmp_path):
         events = await until(gateway, receipt.thread, ends)
     assert "größer" in heard(client)
     assert notices(events) == []
+
+
+async def test_the_transcript_names_the_files_of_a_message(tmp_path):
+    log = Attachment(name="a.log", media_type="text/plain", data=b"begin")
+    async with unlimited(tmp_path, model("seen")) as gateway:
+        receipt = await gateway.accept(said("", attachments=(PLAN_HERE, log, MP3)))
+        events = await until(gateway, receipt.thread, ends)
+    [(told,)] = [each.messages for each in events if isinstance(each, TurnStarted)]
+    assert told.files == ("plan.txt", "a.log", "talk.mp3")
 
 
 async def test_of_a_long_text_the_team_gets_the_beginning_and_its_author_is_told(tmp_path):

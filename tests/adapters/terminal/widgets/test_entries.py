@@ -52,6 +52,14 @@ async def test_hand_offs_thoughts_and_notices_have_rows_of_their_own():
     ]
 
 
+async def test_a_message_names_its_files():
+    files = ("plan.md", "\x1b[31ma\nb.png")
+    said = events.HumanText(inbox=1, author="you", text="look", files=files)
+    alone = events.HumanText(inbox=2, author="you", text="", files=("plan.md",))
+    shown = await Rows().after(events.TurnStarted(thread="", messages=(said, alone)))
+    assert shown == ["you\nlook\nAttached: plan.md, a b.png", "you\nAttached: plan.md"]
+
+
 async def test_a_failed_tool_opens_by_itself():
     rows = Rows()
     running = called("coder", "c", "shell", '{"command": "x"}')

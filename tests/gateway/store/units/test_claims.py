@@ -102,7 +102,7 @@ async def test_a_message_is_claimed_with_all_that_came_with_it(tmp_path):
             assert (message.inbox, message.text) == (accepted.inbox, "look")
             assert (message.images, message.quotes) == ((("image/png", b"png"),), (quote,))
             [told] = claims.shown_of(connection, turn)
-            assert told == claims.human_text(message)
+            assert told == message.shown
             assert (told.author, told.text, told.author_id) == (ANN.name, "look", ANN.id)
             asked_at = claims.first_asked_at(connection, turn)
             assert asked_at == work.asked_at
