@@ -23,13 +23,15 @@ from gateway.events import (
     TurnOutcome,
 )
 from gateway.render.arguments import Argument, one_line_arguments, plain_text, read_arguments
-from gateway.render.sanitize import one_line, sanitize, visible
+from gateway.render.sanitize import one_line, sanitize, shorten, visible
 
 ToolState: TypeAlias = Literal[
     "running", "asking", "decided", "done", "denied", "failed", "unknown", "stopped"
 ]
 NOBODY = "somebody"
 """The author of a message whose name the platform did not tell."""
+LONGEST_CALL = 200
+"""Characters of arguments in a line on a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +132,16 @@ class ToolItem(_Item):
     decision: str = ""
     """The person's decision, if one was asked."""
     asks: bool = False
+
+    @classmethod
+    def of(cls, event: ToolStarted | ToolFinished, agent: Agent) -> ToolItem:
+        """The item of a call of which this is the first event."""
+        return cls(key=event.call, agent=agent, tool=sanitize(event.tool), asks=event.asks)
+
+    @property
+    def line(self) -> str:
+        """The call in one line, with the beginning of its arguments."""
+        return f"{self.tool} {shorten(self.summary, LONGEST_CALL)}".rstrip()
 
     @property
     def ending(self) -> str:

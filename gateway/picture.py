@@ -391,9 +391,7 @@ class Picture:
         state = self._add_agent(event.agent)
         known = self.items.get(event.call)
         if not isinstance(known, ToolItem):
-            known = ToolItem(
-                key=event.call, agent=state.agent, tool=sanitize(event.tool), asks=event.asks
-            )
+            known = ToolItem.of(event, state.agent)
         known = known.begun(event) if isinstance(event, ToolStarted) else known.ended(event)
         if event.asks:  # its question tells of it
             self.news.append(known)

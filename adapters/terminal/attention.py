@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from adapters.terminal.text import shorten
-from gateway.render.sanitize import one_line
+from gateway.render.sanitize import one_line, shorten
 
 if TYPE_CHECKING:
     from gateway.picture import Picture

@@ -3,7 +3,7 @@
 Only lines of our own begin at column 0: what anybody says goes on indented (`text.indented`).
 """
 
-from adapters.terminal.text import INDENT, first_lines, format_duration, shorten
+from adapters.terminal.text import INDENT, first_lines, format_duration
 from gateway.items import (
     AgentItem,
     HandoffItem,
@@ -17,7 +17,7 @@ from gateway.items import (
 )
 from gateway.picture import Picture
 from gateway.questions import advice_lines, question_lines
-from gateway.render.sanitize import one_line
+from gateway.render.sanitize import one_line, shorten
 
 RECENT = 100
 """Items that may still change; what stands further up is printed and done with."""
@@ -107,8 +107,7 @@ class LineTranscript:
 def _tool_lines(item: ToolItem, before: ToolItem | None) -> list[str]:
     who, took = f"tool: {item.agent.name}", format_duration(item.duration)
     shown, more = first_lines(item.result, RESULT_LINES)
-    begun = f"{who} runs {item.tool} {shorten(item.summary, WIDTH)}".rstrip()
-    lines = [begun] if before is None else []
+    lines = [f"{who} runs {item.line}"] if before is None else []
     ends: dict[ToolState, str] = {
         "done": f" done in {took}",
         "denied": f" {item.decision}",

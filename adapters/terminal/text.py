@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from gateway.render.sanitize import one_line, sanitize
+from gateway.render.sanitize import one_line, sanitize, shorten
 
 if TYPE_CHECKING:
     from gateway.agent_state import Used
@@ -58,11 +58,6 @@ def _find_open_block(lines: list[str]) -> int:
         return start
     rows = takewhile(lambda line: line.lstrip().startswith("|"), reversed(lines))
     return len(lines) - sum(1 for _ in rows)
-
-
-def shorten(text: str, width: int) -> str:
-    """At most `width` characters of the text, with an ellipsis if cut."""
-    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
 def first_lines(text: str, lines: int) -> tuple[str, int]:

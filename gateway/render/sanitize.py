@@ -67,6 +67,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def shorten(text: str, width: int) -> str:
+    """At most `width` characters of the text, with an ellipsis if cut."""
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+
+
 def sanitize_json(text: str) -> str:
     """The same JSON, with characters beyond ASCII as numbers where needed."""
     if sanitize(text) == text:

@@ -14,9 +14,9 @@ from textual.message import Message
 from textual.widgets import Static
 
 from adapters.terminal.excerpt import ends_of
-from adapters.terminal.text import SENDING, format_cost, format_duration, format_tokens, shorten
+from adapters.terminal.text import SENDING, format_cost, format_duration, format_tokens
 from gateway.base.terminal_keys import Keys
-from gateway.render.sanitize import one_line, sanitize
+from gateway.render.sanitize import one_line, sanitize, shorten
 
 if TYPE_CHECKING:
     from gateway.agent_state import AgentState, Used

@@ -6,6 +6,7 @@ and who heard them, the team's state, and the work folder. It has no grant and n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,10 +21,12 @@ from gateway.events import (
     MessageQueued,
     Notice,
     SessionEvent,
+    ToolStarted,
     TurnStarted,
     dump_event,
     load_event,
 )
+from gateway.items import Agent, ToolItem
 from gateway.outbox import OutboxRow
 from gateway.store.connection import Connection, Row
 from gateway.store.ids import new_id, next_id
@@ -38,13 +41,17 @@ from gateway.store.value_rows import add, insert, put, update
 from gateway.store.work import rows as work_rows
 
 FORKED = "This thread is a fork of {title!r}, from the end of its turn {n} of {last}."
-NOT_UNDONE = " What calls of later turns did outside of the work folder is not undone: {calls}."
+NOT_UNDONE = " What calls of later turns did outside of the work folder is not undone:{calls}"
 FOLDER_OF_NOW = " The work folder of then is not kept: it has that of now."
+MORE_CALLS = "and {more} more"
 NO_STATE = "The thread has no turn whose state is kept, so it can't be forked."
 TOO_FAR = "The thread can only be forked from the ends of its last turns ({most})."
 
 FORK = " (fork)"
 """Stands behind the title."""
+
+MOST_CALLS = 10
+"""Calls that are told with their arguments."""
 
 APART = 3600.0
 """Seconds by which copied turns seem older: they count against no limit once more."""
@@ -77,9 +84,13 @@ _OF_MESSAGES = (
     *("message_queued", "message_withdrawn", "message_joined", "turn_started", "turn_held"),
 )
 _LATER_CALLS = """
-    SELECT c.tool, COUNT(*) AS calls FROM tool_calls c JOIN turns t ON t.id = c.turn
+    SELECT c.key, c.tool FROM tool_calls c JOIN turns t ON t.id = c.turn
     WHERE c.thread = :thread AND t.n > :n AND c.status IN ('started', 'finished', 'unknown')
-    GROUP BY c.tool ORDER BY c.tool
+    ORDER BY c.started_at, c.key
+"""
+_LATER_SHOWN = """
+    SELECT e.body FROM events e JOIN turns t ON t.id = e.turn
+    WHERE e.thread = :thread AND t.n > :n AND e.kind = 'tool_started' ORDER BY e.seq
 """
 
 
@@ -150,13 +161,33 @@ def begin_fork(
     note(connection, "thread.forked", thread=new, person=by, object=thread)
     told = FORKED.format(title=found.title or found.preview or thread, n=n, last=copy.last_turn)
     told += "" if folder else FOLDER_OF_NOW
-    if later := connection.fetch(_LATER_CALLS, {"thread": thread, "n": n}):
-        calls = (f"{row['tool']} ({row['calls']})" for row in later)
-        told += NOT_UNDONE.format(calls=", ".join(calls))
+    if calls := _later_calls(connection, thread, n, whole=key.is_local):
+        told += NOT_UNDONE.format(calls=calls)
     if not key.is_local:  # what was said before stands where it was said
         put(connection, "deliveries", thread=new, told=last)
     origin = Notice(thread=new, text=told, approval=ASK, person="" if key.is_local else by)
     return add_events(connection, new, [origin], after=last)
+
+
+def _later_calls(connection: Connection, thread: str, n: int, *, whole: bool) -> str:
+    """The calls of turns after n, with arguments where `whole`."""
+    later = {"thread": thread, "n": n}
+    ran = [(row["key"], row["tool"]) for row in connection.fetch(_LATER_CALLS, later)]
+    if not (ran and whole):
+        tools = sorted(Counter(tool for _, tool in ran).items())
+        return f" {', '.join(f'{tool} ({count})' for tool, count in tools)}." if ran else ""
+    shown = dict[str, ToolStarted]()
+    for row in connection.fetch(_LATER_SHOWN, later):
+        if isinstance(event := load_event(bytes(row["body"])), ToolStarted):
+            shown[event.call] = event
+    lines = list[str]()
+    for key, tool in ran[:MOST_CALLS]:
+        while key not in shown and " " in key:  # as a fork has it
+            key = key.partition(" ")[2]
+        event = shown.get(key)
+        lines.append(ToolItem.of(event, Agent(name="")).begun(event).line if event else tool)
+    lines += [MORE_CALLS.format(more=more)] if (more := len(ran) - MOST_CALLS) > 0 else []
+    return "".join(f"\n- {line}" for line in lines)
 
 
 @writes

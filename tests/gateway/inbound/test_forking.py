@@ -79,7 +79,7 @@ async def test_a_fork_tells_its_origin_and_what_is_not_undone(tmp_path: Path):
         stored = await gateway.store.run(events, fork.id)
         assert [each.text for each in of(Notice, stored)] == [
             "This thread is a fork of 'first', from the end of its turn 1 of 2. What calls of later"
-            " turns did outside of the work folder is not undone: write (1)."
+            " turns did outside of the work folder is not undone:\n- write one"
         ]
         assert (fork.title, await note(gateway, fork.id)) == ("first (fork)", "")
         assert (await client.thread(thread)).last_seq == last

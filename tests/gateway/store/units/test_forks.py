@@ -10,7 +10,7 @@ import pytest
 
 from gateway.conversation import Attachment, ConversationKey, order_key
 from gateway.errors import NotFound
-from gateway.events import MessageFinished, Notice, TurnStarted
+from gateway.events import MessageFinished, Notice, ToolStarted, TurnStarted
 from gateway.outbox import OutboxRow
 from gateway.store.records import CallRow, Checkpoint
 from gateway.store.turn_records import TurnUpdate
@@ -124,6 +124,82 @@ async def test_a_fork_knows_whom_its_team_has_heard_and_what_it_noted_and_has_no
         assert await rows_of(store, "SELECT * FROM grants WHERE thread = 'f'") == []
         requests = await rows_of(store, "SELECT state FROM requests WHERE thread = 'f'")
         assert requests == [("closed",)]
+
+
+async def call(store: Any, n: int, arguments: str, **more: Any) -> None:
+    """A turn with a call of a tool."""
+    work = await begun(store, "go", key=HERE)
+    of: Any = {"thread": "t", "turn": work.lease.turn, "agent": "a"}
+    told = ToolStarted(**of, call=f"agent {n}", tool="mail", arguments=arguments)
+    ran: Any = {"status": "finished", "result": "{}"} | more
+    row = CallRow(key=f"agent {n}", agent=("a",), tool="mail", arguments_hash="", **ran)
+    await store.record(work.lease, TurnUpdate(calls=(row,), events=(told,)))
+    await end(store, work, checkpoints=(delta("2"),))
+
+
+async def origin(store: Any, new: str) -> list[str]:
+    *_, told = [each for each in await store.run(events.events, new) if isinstance(each, Notice)]
+    return told.text.splitlines()[1:]
+
+
+CALLS = (
+    ('{"to": "ann"}', "mail ann"),
+    ('{"to": "ann", "cc": ["bob"]}', "mail to=ann cc=['bob']"),
+    (
+        r'{"text": "\u001b]0;x\u0007 \u001b[31mred \ud800\u202e"}',
+        "mail ⟨U+001B⟩]0;x⟨U+0007⟩ ⟨U+001B⟩[31mred ⟨U+D800⟩⟨U+202E⟩",
+    ),
+    ('{"text": "[bold]a[/] <@U1>\\n- `mail` *b*"}', "mail [bold]a[/] <@U1> - `mail` *b*"),
+    ("not\njson", "mail not json"),
+    ("{}", "mail"),
+    ('{"text": "' + "x" * 9_000 + '"}', "mail " + "x" * 199 + "…"),
+)
+
+
+async def test_a_fork_lists_the_calls_that_it_does_not_undo(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await turn(store, "one", snapshot("1"))
+        for n, (arguments, _) in enumerate(CALLS):
+            await call(store, n, arguments)
+        await call(store, len(CALLS), '{"to": "never"}', status="shown", result=None)
+        listed = [f"- {line}" for _, line in CALLS]
+        await forked(store, back=len(CALLS) + 1)
+        assert await origin(store, "f") == listed
+        await forked(store, new="g")
+        assert await origin(store, "g") == []
+        for new, of in (("h", "g"), ("i", "h")):  # forks know the calls of what they are forks of
+            await store.run(forks.fork, of, len(CALLS) + 2, new, folder=True)
+        await store.run(forks.fork, "i", 1, "j", folder=True)
+        assert (await origin(store, "j")) == listed
+
+
+async def test_of_many_calls_the_first_are_listed(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await turn(store, "one", snapshot("1"))
+        for n in range(forks.MOST_CALLS + 2):
+            await call(store, n, f'{{"n": {n}}}')
+        await forked(store, back=forks.MOST_CALLS + 2)
+        assert await origin(store, "f") == [
+            *(f"- mail {n}" for n in range(forks.MOST_CALLS)),
+            "- and 2 more",
+        ]
+
+
+async def test_a_platform_is_told_the_tools_alone(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await turn(store, "one", snapshot("1"))
+        for n in range(2):
+            await call(store, n, '{"to": "secret"}')
+
+        def begin(connection: Any) -> Any:
+            key = KEY.fork("f")
+            return forks.begin_fork(connection, "t", 1, "f", folder=True, key=key, by=ANN.id)
+
+        (told,) = await store.write(begin)
+        assert told.text.endswith("is not undone: mail (2).")
 
 
 async def test_only_states_that_are_kept_can_be_forked_from(tmp_path: Path):
