@@ -3,8 +3,8 @@
 One connection is one call, and every call is answered. The caller writes a line,
 `{"method": "send", "params": {...}}`, and reads `{"result": ...}` or
 `{"error": {"kind": "NotFound", "text": "..."}}`. `events` is answered by a line `{"event": {...}}`
-for each event before that; hanging up ends it. The socket lies in the store's folder: whoever can
-open it is the operator.
+for each event before that; hanging up ends it, and the thread's mode of approval, unless a chat
+follows it again soon. The socket lies in the store's folder: whoever can open it is the operator.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import logging
 import os
 import secrets
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,9 @@ from gateway.control.calls import Call, parse_call
 from gateway.control.operations import OPERATIONS, RENAMED_ERRORS, Process
 from gateway.control.socket_client import LONGEST_LINE
 from gateway.control.socket_place import socket_place
-from gateway.errors import GatewayError
-from gateway.events import dump_event
+from gateway.errors import GatewayClosed, GatewayError, log_incident
+from gateway.events import ASK, dump_event
+from gateway.store.units import grants
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway
@@ -37,6 +38,9 @@ CHUNK = 1 << 16
 
 LINGER = 1.0
 """Seconds in which a caller may hang up after its answer."""
+
+BREAK = 15.0
+"""Seconds in which a chat follows its thread again, if it still runs: it tries every ten."""
 
 
 @asynccontextmanager
@@ -85,13 +89,26 @@ class _Service:
     def __init__(self, gateway: Gateway, process: Process) -> None:
         self._process = process
         self._gateway = gateway
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], str] = {}
+        """Each with the thread that it follows, if any."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the one call of a connection."""
         task = asyncio.current_task()
         assert task is not None
-        self._connections.add(task)
+        self._connections[task] = ""
+        try:
+            with closing(writer):
+                await self._serve(reader, writer)
+            if thread := self._connections[task]:
+                self._connections[task] = ""
+                await self._end_mode(thread)
+        except asyncio.CancelledError:
+            LOG.debug("a control connection was cut at the end")
+        finally:
+            del self._connections[task]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             answer = await self._answer(reader, writer)
             writer.write(json.dumps(answer).encode() + b"\n")
@@ -99,11 +116,19 @@ class _Service:
             await _let_go(reader, writer)
         except OSError as error:
             LOG.debug("a control connection broke: %s", describe(error))
-        except asyncio.CancelledError:
-            LOG.debug("a control connection was cut at the end")
-        finally:
-            self._connections.discard(task)
-            writer.close()
+
+    async def _end_mode(self, thread: str) -> None:
+        """End the mode of a thread that a killed chat had open."""
+        await asyncio.sleep(BREAK)
+        if thread in self._connections.values():
+            return
+        try:
+            if (await self._gateway.store.run(grants.approval_mode, thread)).name:
+                await self._gateway.client.send(thread, f"/mode {ASK}")
+        except GatewayClosed as error:
+            LOG.debug("a mode of approval ends at the next start: %s", describe(error))
+        except Exception as error:
+            log_incident(error, "a mode of approval could not be ended")
 
     async def _answer(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -126,6 +151,9 @@ class _Service:
     ) -> Any:
         match call.method:
             case "events":
+                task = asyncio.current_task()
+                assert task is not None
+                self._connections[task] = call.arguments["thread"]
                 return await self._events(call.arguments, reader, writer)
             case "hello":
                 return self._hello()

@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 
 from gateway.client import Answer
+from gateway.control import socket_server
 from gateway.control.operations import OPERATIONS, Operator, Process
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_place import NAME
 from gateway.control.socket_server import FixedProcess
 from gateway.errors import GatewayError, StoreInUse
-from gateway.events import InputRequested, ToolFinished
+from gateway.events import ASK, InputRequested, ToolFinished
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
 from gateway.store.units import events as event_units
+from gateway.store.units import grants
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, calls, ends, of, opened, solo, turn, until
 
@@ -143,6 +145,45 @@ async def test_a_second_process_talks_to_the_team(tmp_path):
         [thread] = await local.client.threads()
     assert out == b"Hello over there.\n"
     assert thread.title == "from a second process"
+
+
+CHAT = """
+import asyncio, pathlib, sys
+from gateway.control.socket_client import SocketClient
+
+async def main():
+    client = await SocketClient.connect(pathlib.Path(sys.argv[1]))
+    await client.send(sys.argv[2], "/mode plan")
+    async for event in client.events(sys.argv[2]):
+        print(event.approval, flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_killed_chats_mode_ends_and_that_of_one_that_follows_again_stays(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(socket_server, "BREAK", 0.3)
+    async with opened(tmp_path, lambda: solo("one")) as local:
+        killed, broken = [(await local.client.create_thread()).id for _ in range(2)]
+        client = await SocketClient.connect(tmp_path)
+        await client.send(broken, "/mode accept edits")
+        async with aclosing(client.events(broken)) as follows:
+            await anext(follows)
+        async with aclosing(client.events(broken)) as again:
+            await anext(again)
+            chat = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", CHAT, str(tmp_path), killed),
+                stdout=asyncio.subprocess.PIPE,
+            )
+            assert chat.stdout is not None
+            assert await chat.stdout.readline() == b"plan\n"
+            chat.kill()
+            await chat.wait()
+            await until(local, killed, lambda event: event.approval == ASK)
+            modes = [await local.store.run(grants.approval_mode, each) for each in (killed, broken)]
+    assert [mode.name for mode in modes] == ["", "accept edits"]
 
 
 OWNER = """
