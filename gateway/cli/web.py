@@ -37,7 +37,7 @@ def web(config: Path | None, trust_config: bool, host: str, port: int, sign_out:
 
     The link that is printed works once, for ten minutes. The browser is signed in for twelve hours
     then, and each of its tabs, ten at most, has a chat. While it runs, `parley web` in another
-    terminal prints another link. Let nobody else in: whoever has the chat is you.
+    terminal prints another link. Keep the link to yourself: whoever has the chat acts as you.
 
     Needs `pip install 'parley-gateway[web]'`.
     """

@@ -62,7 +62,7 @@ def sign_out(folder: Path) -> str:
     """End all that `parley web` has let in; what to tell."""
     try:
         with only_one(folder):
-            return "`parley web` does not run here, so nobody is signed in."
+            return "`parley web` does not run here, so no browser is signed in."
     except AlreadyRuns:
         Links(folder).sign_out()
         return "All browsers are signed out, and their chats end."

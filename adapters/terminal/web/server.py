@@ -56,8 +56,8 @@ _NOT_IN = (
     "run parley web again for another one."
 )
 _NO_LINK = (
-    "This link lets nobody in: it was used already, is older than ten minutes, or was taken back. "
-    "Run parley web again for another one."
+    "This link does not sign you in: it was used already, is older than ten minutes, or was taken "
+    "back. Run parley web again for another one."
 )
 _NOT_OURS = "This address is not served here. Use an IP address, localhost, or the name of --host."
 _FOREIGN = "Another site may not ask for this."
@@ -144,7 +144,7 @@ class _Site:
         if is_foreign(request, visit, must_say=request.path == _SOCKET):
             return _said(_FOREIGN, 403)
         if request.method != "GET":
-            return _said("Nothing here is asked for that way.", 405)
+            return _said("Only GET requests are answered here.", 405)
         if request.path == "/enter":
             return self._enter(request, visit)
         cookie = request.cookies.get(_cookie_name(request), "")

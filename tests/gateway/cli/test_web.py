@@ -56,7 +56,7 @@ def test_sign_out_says_that_nobody_is_in(tmp_path: Path):
     done = CliRunner().invoke(main, ["web", "--sign-out"])
     assert (done.exit_code, done.output) == (
         0,
-        "`parley web` does not run here, so nobody is signed in.\n",
+        "`parley web` does not run here, so no browser is signed in.\n",
     )
 
 

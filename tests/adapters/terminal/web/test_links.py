@@ -64,7 +64,7 @@ def test_a_folder_has_one_process_that_tells_its_address(tmp_path):
             pass
         assert caught.value.address == "http://127.0.0.1:1"
         assert "signed out" in sign_out(tmp_path / "web")
-    assert "nobody is signed in" in sign_out(tmp_path / "web")
+    assert "no browser is signed in" in sign_out(tmp_path / "web")
 
 
 def test_a_folder_that_cant_be_made_gets_a_sentence(tmp_path):

@@ -98,7 +98,7 @@ async def test_a_cookie_ends_with_the_process(tmp_path):
             kept = response.request_info.headers["Cookie"].partition("=")[2]
         async with web.tab(browser) as tab:
             await shown(tab, "started")
-    assert "nobody is signed in" in sign_out(tmp_path)
+    assert "no browser is signed in" in sign_out(tmp_path)
     async with served(tmp_path) as web, web.browser(signed_in=False) as browser:
         port = web.address.rpartition(":")[2]
         assert await status_of(browser, "/", Cookie=f"parley-{port}={kept}") == 403
