@@ -67,8 +67,10 @@ def _check_regular(path: Path, facts: os.stat_result) -> None:
         raise GatewayError(f"{str(path)!r} is a {kind}, not a file.")
 
 
-ONLY_OWN = "The thread is on {platform}. Fork it there, with the command fork."
-"""Told at the terminal."""
+FORK_HERE = (
+    "The thread is on {platform}. Its fork is a thread of the terminal: all who may open this store"
+    " can read what people wrote there, and people on {platform} do not see the fork."
+)
 
 
 @value
@@ -108,6 +110,11 @@ class ThreadInfo:
     """The real path of the config it was begun with, or BUILT_IN; empty if that is not known."""
     foreign: bool = False
     """That is another config than the gateway's."""
+
+    @property
+    def fork_asks(self) -> str:
+        """The question before a fork in the terminal; "" without one."""
+        return FORK_HERE.format(platform=self.platform.capitalize()) if self.channel else ""
 
     def is_for_team(self, *, mentioned: bool) -> bool:
         """True if a message there may concern the team."""

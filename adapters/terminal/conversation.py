@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from adapters.terminal.deletions import Deletions
 from adapters.terminal.text import typed_number
 from gateway.base.suggest import no_such
-from gateway.client import ONLY_OWN, Answer, ThreadInfo
+from gateway.client import Answer, ThreadInfo
 from gateway.errors import GatewayClosed, GatewayError, NotFound, OtherConfig, log_incident
 from gateway.events import ASK, EDITS, PLAN
 from gateway.items import HumanItem, NoticeItem
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FORK_WHAT = "Only a thread with messages can be forked: /fork, or /fork N without its last N turns."
+ONLY_OWN = "The thread is on {platform}. /fork goes on in a copy, from which you can go back."
 FIRST_RETRY = 1.0
 LONGEST_RETRY = 10.0
 STORED = ("turn", "queued")
@@ -370,20 +371,16 @@ class Conversation:
             self.model.title = _clean(title)
             self._changed()
 
-    async def fork(self, words: str) -> None:
+    async def fork(self, words: str, agrees: Callable[[str], Awaitable[bool]]) -> None:
         """Go on in a fork, without so many of the last turns.
 
-        Raises GatewayError.
+        That of a platform's thread needs the person to agree. Raises GatewayError.
         """
         back = typed_number(words)
-        if self.thread is None or (words.strip("0") and not back):
+        if (thread := self.thread) is None or (words.strip("0") and not back):
             raise NotFound(FORK_WHAT)
-        await self._fork(self.thread, back=back)
-
-    async def _fork(self, thread: ThreadInfo, *, back: int = 0, before: int = 0) -> None:
-        if thread.channel:
-            raise NotFound(ONLY_OWN.format(platform=thread.platform))
-        self.open(await self.client.fork_thread(thread.id, back=back, before=before))
+        if not thread.fork_asks or await agrees(thread.fork_asks):
+            self.open(await self.client.fork_thread(thread.id, back=back))
 
     @property
     def messages(self) -> list[HumanItem]:
@@ -393,8 +390,11 @@ class Conversation:
 
     async def rewind(self, message: HumanItem) -> None:
         """Go on in a fork from before a message. Raises GatewayError."""
-        if self.thread is not None:
-            await self._fork(self.thread, before=message.inbox)
+        if (thread := self.thread) is None:
+            return
+        if thread.fork_asks:
+            raise NotFound(ONLY_OWN.format(platform=thread.platform.capitalize()))
+        self.open(await self.client.fork_thread(thread.id, before=message.inbox))
 
     def delete_soon(self, thread: str) -> None:
         """Give a thread up; delete it in ten seconds, unless undone."""

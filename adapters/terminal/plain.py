@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -323,10 +324,21 @@ class PlainChat:
         """Go on in a fork; /undo leaves out the last message, too."""
         await self._wait_until(lambda: not conversation.loading)
         if name == "fork":
-            await conversation.fork(rest)
+            await conversation.fork(rest, partial(self._agrees, conversation))
         for message in conversation.messages[:1] if name == "undo" else ():
             await conversation.rewind(message)
             self._print_line(f"Taken back: {message.text}")
+
+    async def _agrees(self, conversation: Conversation, told: str) -> bool:
+        """True after a yes. A pipe without one ends."""
+        self._print_line(f"{told} Type y to fork it, or n.")
+        agreed = (await self._next_message(conversation) or "").casefold() in ("y", "yes")
+        if not agreed:
+            self._print_line("The thread was not forked.")
+            if not self._interactive:  # else its next lines would go to the platform
+                self._failed = True
+                self.quit()
+        return agreed
 
     async def _begin(self, conversation: Conversation, team: str) -> None:
         """Begin a thread; a pipe whose thread fails ends."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -165,22 +166,24 @@ def retry(config: Path | None, session: str) -> None:
     metavar="N",
     help="Leave the last N turns out; without it, fork from the end of the last turn.",
 )
-def fork(config: Path | None, session: str, back: int) -> None:
+@click.option("--yes", is_flag=True, help="Do not ask before a platform's thread is forked.")
+def fork(config: Path | None, session: str, back: int, *, yes: bool) -> None:
     """Begin a thread where a turn of another one ended.
 
-    SESSION is the id or title of a thread of the terminal. The fork has its messages, the team's
-    memory, the chosen model and the work folder as they were then, but no approval for the thread.
-    `fork_turns` in [store] says how many turns can be forked from.
+    SESSION is its id or title. The fork is a thread of the terminal. It has the messages, the
+    team's memory, the chosen model and the work folder as they were then, but no approval for the
+    thread. A thread of Slack or Discord is forked after a question. `fork_turns` in [store]
+    says how many turns can be forked from.
     """
     from gateway.app.operator import fork_thread
     from gateway.app.threads import find_thread
-    from gateway.client import ONLY_OWN
-    from gateway.errors import NotFound
 
     store, _ = configured_store(config)
     thread = asyncio.run(find_thread(store, session))
-    if thread.channel:
-        raise NotFound(ONLY_OWN.format(platform=thread.platform))
+    if (asks := thread.fork_asks) and not yes:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise click.UsageError(f"{asks} There is no terminal to ask at: give --yes to fork it.")
+        click.confirm(f"{asks} Fork it?", abort=True, err=True)
     forked = asyncio.run(fork_thread(store, thread.id, back))
     say(f"Forked {thread.id}: the new thread is {forked.id}.")
 

@@ -299,9 +299,11 @@ class CommandRunner:
                 await conversation.rename(thread.id, title)
 
     async def _fork(self, words: str) -> None:
+        keys = "y forks it   n or esc leaves it"
+        agrees = partial(self._chat.agrees, title="Fork the thread", keys=keys)
         if self._conversation is not None:
             with notify_errors(self._screen):
-                await self._conversation.fork(words)
+                await self._conversation.fork(words, agrees)
 
     def rewind(self) -> None:
         """Let the person choose a message to go back to."""

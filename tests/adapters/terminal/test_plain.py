@@ -268,6 +268,27 @@ async def test_the_last_message_is_taken_back_and_a_thread_forked():
     assert client.forked[1][1:] == (1, 0)
 
 
+@pytest.mark.parametrize(
+    ("answer", "forked", "sent"),
+    [
+        ("y", [("a", 1, 0)], [("t2", "go on")]),
+        ("Yes", [("a", 1, 0)], [("t2", "go on")]),
+        ("n", [], []),
+        ("hello all", [], []),
+    ],
+)
+async def test_a_platforms_thread_is_forked_after_a_yes(answer: str, forked: Any, sent: Any):
+    client = Team([ended()])
+    thread = client.add_thread("Apples", id="a", platform="discord", channel="7")
+    await client.happen(thread, began("which?", first=4), ended())
+    code, out, _ = await chat(client, "/fork 1", answer, "go on", thread="a")
+    assert "people on Discord do not see the fork. Type y to fork it, or n." in out
+    assert (client.forked, client.sent) == (forked, sent)
+    assert ("The thread was not forked." in out, code) == (not forked, 0 if forked else 1)
+    _, out, _ = await chat(client, "/fork", thread="a")  # the input ends instead
+    assert ("The thread was not forked." in out, client.forked) == (True, forked)
+
+
 async def test_find_prints_lines_with_their_speakers():
     client = Team([said("helper", "m", "one\nan Apple\ntwo apples"), ended()])
     client.add_thread("Fruits")

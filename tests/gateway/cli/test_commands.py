@@ -809,11 +809,22 @@ def test_a_session_is_forked(thread):
     assert (refused.exit_code, "its last turns (1)" in refused.stderr) == (1, True)
 
 
-def test_a_session_of_a_platform_is_not_forked_here(thread, folder):
+def test_a_session_of_a_platform_is_forked_after_a_yes(thread, folder):
     with closing(connect(folder / "store" / "parley.db")) as connection, connection:
         connection.execute("UPDATE threads SET key = 'slack/T1/C1/1/'")
-    refused = parley("sessions", "fork", "trip")
-    assert (refused.exit_code, "is on slack. Fork it there" in refused.stderr) == (1, True)
+    refused = parley("sessions", "fork", "trip", given="y\n")
+    told = "people on Slack do not see the fork. There is no terminal to ask at: give --yes"
+    assert (refused.exit_code, told in " ".join(refused.stderr.split())) == (2, True)
+    assert len(parley("sessions", "list").stdout.splitlines()) == 2
+    for key, code in (("n", 1), ("y", 0)):
+        ended, shown = at_a_terminal(
+            "sessions", "fork", thread, typed=f"{key}\n", seconds=patience()
+        )
+        assert "people on Slack do not see the fork. Fork it?" in " ".join(shown.split())
+        assert (ended, "Forked" in shown) == (code, key == "y")
+    assert parley("sessions", "fork", thread, "--yes").exit_code == 0
+    listed = parley("sessions", "list", "--platform", "terminal").stdout.splitlines()
+    assert [line.split()[-2:] for line in listed[1:]] == [["trip", "(fork)"]] * 2
 
 
 def test_a_session_is_deleted_after_asking(thread, folder):

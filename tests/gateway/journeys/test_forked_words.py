@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from adapters.terminal.plain import PlainChat
+from adapters.terminal.settings import Settings
+from gateway.client import Client
 from gateway.content.task import DELETED
 from gateway.errors import NotFound
 from gateway.events import Notice
 from gateway.store.units import events as event_units
 from gateway.store.units import threads
 from gateway.store.units.invariants import broken_laws
-from tests.gateway.journeys.test_edits import ANN, BOB
+from tests.fakes.tested_store import rows_of
+from tests.gateway.journeys.test_edits import ANN, BOB, FILE
 from tests.gateway.scripted import of
 from tests.gateway.scripted import turn as local_turn
 from tests.gateway.sessions.test_deleted_words import Desk
@@ -45,6 +53,42 @@ async def test_a_deleted_message_is_told_in_no_fork(tmp_path: Path):
         assert desk.teams.built == 5  # none was replaced by a new one that is told the rest
         store: Any = desk.gateway.store
         assert await store.read(broken_laws) == []
+
+
+async def test_the_terminal_forks_a_platforms_thread_to_itself(tmp_path: Path):
+    async with Desk(tmp_path, *"1234") as desk:
+        thread = (await desk.turn("1", CANARY)).thread
+        await desk.turn("2", "thanks", BOB, attachments=(FILE,))
+        out = io.StringIO()
+        plain = PlainChat(
+            Settings(data_dir=tmp_path, thread=thread),
+            stdin=io.StringIO("/fork\ny\nwhat is the code?\n"),
+            stdout=out,
+            stderr=io.StringIO(),
+        )
+
+        @asynccontextmanager
+        async def connect() -> AsyncGenerator[Client, None]:
+            yield desk.person
+
+        async with asyncio.timeout(8):
+            assert await plain.run(connect) == 0
+        assert "people on X do not see the fork. Type y" in out.getvalue()
+        store: Any = desk.gateway.store
+        (fork,) = await desk.person.threads(platform="local")
+        assert (fork.channel, fork.fork_asks) == ("", "")
+        said = "SELECT author, text, untrusted FROM inbox WHERE thread = :t ORDER BY id"
+        here, there = [
+            await rows_of(store, said.replace(":t", f"'{each}'")) for each in (fork.id, thread)
+        ]
+        assert here[:2] == there
+        marks = [(author, bool(foreign)) for author, _, foreign in there]
+        assert marks == [(ANN.id, False), (BOB.id, True)]
+        assert [text for _, text, _ in here[2:]] == ["what is the code?"]
+        assert CANARY in desk.sent()
+        await desk.delete("1")
+        assert "CANARY" not in await ask(desk, fork.id, "and now?")
+        assert b"CANARY" not in await desk.saved(fork.id)
 
 
 async def test_a_message_that_is_edited_keeps_its_words_in_a_fork_as_in_its_thread(tmp_path: Path):

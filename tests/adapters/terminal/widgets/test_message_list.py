@@ -6,7 +6,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
+from adapters.terminal.key_guard import QUIET
 from adapters.terminal.screens.thread_view import SECOND_PRESS
+from adapters.terminal.widgets.dialogs import QuestionDialog
 from adapters.terminal.widgets.message_list import MessageList
 from tests.adapters.terminal.running import Chat, began, chatting, ended, said
 from tests.fakes.scripted_client import ScriptedClient
@@ -18,10 +22,10 @@ TWO = (
 
 
 @asynccontextmanager
-async def talked(tmp_path: Path) -> AsyncGenerator[Chat]:
+async def talked(tmp_path: Path, **place: str) -> AsyncGenerator[Chat]:
     client = ScriptedClient()
-    await client.happen(client.add_thread("Talk", id="t"), *TWO)
-    async with chatting(client, tmp_path) as chat:
+    await client.happen(client.add_thread("Talk", id="t", **place), *TWO)
+    async with chatting(client, tmp_path, thread="t") as chat:
         await chat.until_shown("two")
         yield chat
 
@@ -87,3 +91,26 @@ async def test_fork_goes_on_in_a_copy(tmp_path: Path):
         assert chat.client.forked == [("t", 1, 0)]
         await chat.type("/fork all")
         await chat.until_shown("forked:")
+
+
+@pytest.mark.parametrize("key", ["y", "n", "escape"])
+async def test_a_platforms_thread_is_forked_once_the_person_agrees(tmp_path: Path, key: str):
+    async with talked(tmp_path, platform="slack", channel="C1") as chat:
+        await chat.type("/fork 1")
+        await chat.until_shown("people on Slack do not see the fork", "y forks it   n or esc")
+        assert chat.client.forked == []
+        chat.clock.advance(QUIET)
+        await chat.press(key)
+        if key == "y":
+            await chat.until_shown("Talk (fork)")
+        else:
+            await chat.until(lambda: not isinstance(chat.app.screen, QuestionDialog))
+        assert chat.client.forked == ([("t", 1, 0)] if key == "y" else [])
+        assert (chat.thread == "t") == (key != "y")
+
+
+async def test_a_platforms_thread_is_not_taken_back(tmp_path: Path):
+    async with talked(tmp_path, platform="slack", channel="C1") as chat:
+        await chat.type("/undo")
+        await chat.until_shown("The thread is on Slack.")
+        assert (chat.client.forked, chat.composer.text) == ([], "")
