@@ -98,6 +98,7 @@ ROWS = {
     "adapters/slack/outbound/text.py": "counts units of UTF-16",
     "adapters/slack/simulator": FAKE,
     "adapters/terminal/history.py": OWN,
+    "adapters/terminal/web/tabs.py": "a page's keys, which go to its chat as bytes of whole text",
 }
 
 

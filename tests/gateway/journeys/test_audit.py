@@ -130,6 +130,7 @@ CLI = {
     "teams dump": READING,
     "teams import": FILES,
     "teams list": READING,
+    "web": "gateway.started",
 }
 """The action of each command, or the reason why there is none."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ TWO = (
 
 
 @asynccontextmanager
-async def talked(tmp_path: Path, **place: str) -> AsyncGenerator[Chat]:
+async def talked(tmp_path: Path, **place: Any) -> AsyncGenerator[Chat]:
     client = ScriptedClient()
     await client.happen(client.add_thread("Talk", id="t", **place), *TWO)
     async with chatting(client, tmp_path, thread="t") as chat:
