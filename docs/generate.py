@@ -56,6 +56,7 @@ from gateway.config.settings import (
     NetworkConfig,
     StoreConfig,
     TerminalConfig,
+    WebConfig,
 )
 from gateway.config.teams import (
     ComponentTeam,
@@ -230,6 +231,7 @@ TABLES: dict[tuple[str, str], list[tuple[str, list[type[Section]]]]] = {
     ],
     ("process", "Terminal, network and logs"): [
         ("`[terminal]`", [TerminalConfig]),
+        ("`[web]`", [WebConfig]),
         ("`[health]`", [HealthConfig]),
         ("`[network]`", [NetworkConfig]),
         ("`[logging]`", [LoggingConfig]),

@@ -66,6 +66,10 @@ REMEMBERED: dict[Memory, Row] = {
         "thread", "an event, a refused call"
     ),
     ("discord/inbound/author_lookup.py", "_known"): Row("person", "five minutes"),
+    ("discord/outbound/avatars.py", "_known"): Row(
+        "workspace", "five minutes: it is read again, by the code"
+    ),
+    ("discord/outbound/avatars.py", "_refused_until"): Row("workspace", "the code's seconds"),
     ("discord/outbound/surface.py", "_targets"): Row("thread", "at once: it is looked up anew"),
     ("discord/outbound/webhooks.py", "_known"): Row("channel", "at once: a gone one is forgotten"),
     ("discord/outbound/webhooks.py", "_refused"): Row("channel", "an hour, by the code"),
@@ -100,6 +104,9 @@ REMEMBERED: dict[Memory, Row] = {
     ),
     ("slack/inbound/author_lookup.py", "_people"): Row("person", "five minutes"),
     ("slack/inbound/place_names.py", "_asked"): Row("channel", "a day; a minute if it may change"),
+    ("progress.py", "_changed"): Row("message", "its next mark"),
+    ("progress.py", "_marked"): Row("message", "its next mark, or it is forgotten"),
+    ("progress.py", "wanted"): Row("message", "its next mark"),
     ("slack/outbound/message_lookup.py", "_waits"): Row("rate limit", "Slack's seconds and ten"),
     ("slack/outbound/message_streams.py", "_streams"): Row("message", "it is written, or an hour"),
     ("slack/outbound/message_streams.py", "phase"): Row("message", "its stream is forgotten"),

@@ -51,6 +51,7 @@ OUTSIDE = {
     ),
     "DockerJupyterKind": ("image", "mem_limit"),
     "EmbeddingsConfig": ("model", "base_url"),
+    "FaceConfig": ("avatar",),
     "FactoryTeam": ("options",),
     "HealthConfig": ("host", "hosts"),
     "HttpToolKind": ("http", "headers"),
@@ -63,6 +64,7 @@ OUTSIDE = {
     "ModelInfoConfig": ("family",),
     "OpenAIKind": ("hosted_tools",),
     "TracingConfig": ("endpoint", "headers"),
+    "WebConfig": ("proxies", "variables"),
     "WebSurferKind": ("start_page", "browser_channel"),
 }
 """Names of what is outside of the config, such as programs, servers and images."""
@@ -74,8 +76,9 @@ OWN = {
     "ChatConfig": ("message", "carryover"),
     "CodeExecutorKind": ("system_message",),
     "ComponentTeam": ("description",),
-    "Config": ("models", "teams", "mcp", "knowledge", "adapters", "prices"),
+    "Config": ("models", "teams", "mcp", "knowledge", "adapters", "prices", "faces"),
     "ConversableTeam": ("description", "agents"),
+    "FaceConfig": ("name", "emoji"),
     "FactoryTeam": ("description",),
     "GraphEdge": ("condition", "activation_group"),
     "HandoffConfig": ("name", "description", "message"),

@@ -152,6 +152,7 @@ def asked() -> list[list[Any]]:
     return [call["messages"] for each in sys.modules["parts"].MADE for call in each.create_calls]
 
 
+@pytest.mark.sqlite  # it reads the files of the store
 @pytest.mark.parametrize("team", TEAMS)
 async def test_every_agent_of_any_team_is_told_and_the_store_never(folder: Path, team: str) -> None:
     table = f'[teams.t]\ninstruction_files = ["AGENTS.md"]\n{dedent(TEAMS[team])}'

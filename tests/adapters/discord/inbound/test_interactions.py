@@ -189,7 +189,7 @@ async def test_commands_are_told_to_discord_only_when_they_change(
         discord.commands[0].append({**discord.commands[0][2], "name": "old", "id": "1" * 18})
         del discord.commands[0][1]
         assert str(await sync_commands(rest, bot, ask)) == "added new; changed ask; removed old"
-        assert str(await sync_commands(rest, bot, team)) == "added team; removed ask"
+        assert str(await sync_commands(rest, bot, team)) == "changed team; removed ask"
     assert len(discord.calls("PUT", "/commands")) == 3
     names = {each["name"] for each in discord.commands[0]}
     assert {"team", "stop", "approve", "deny", "Ask the team"} <= names

@@ -55,7 +55,7 @@ async def test_the_app_is_mentioned_in_any_case_and_given_a_message_by_its_menu(
     given = next(each for each in slack.deliveries if each.payload.get("type") == "message_action")
     assert given.payload["callback_id"] == "ask_team"
     wrong = await terminal.types("/menu 1 Ask")
-    assert wrong == ["  (there is no 'Ask'; there are Ask the team)"]
+    assert wrong == ["  (there is no 'Ask'; there are Ask the team, Fork from here)"]
 
 
 async def test_a_stream_is_written_by_whole_lines_as_it_grows(
