@@ -52,6 +52,7 @@ PURPOSES = {
     "semantic-kernel": "clients and [functions](tutorial/toolkits.md) of Semantic Kernel",
     "tiktoken": "exact numbers of tokens for OpenAI's models",
     "video-surfer": "an agent that watches videos",
+    "web": "[your chat](terminal.md#in-a-browser) in a browser",
     "web-surfer": "an [agent](tutorial/browsing.md) with a browser, which is another 400 MB",
     "all": "all that can stand together",
 }

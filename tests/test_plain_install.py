@@ -63,7 +63,7 @@ USES = {
     "video-surfer": f"{MODEL}from teams.agents.video_surfer import VideoSurfer as C; C('a', model)",
     "web-surfer": f"{MODEL}from teams.agents.web_surfer import MultimodalWebSurfer as C\n"
     "C('a', model)",
-    "web": "import sys; sys.argv = ['parley', 'web']\nfrom gateway.cli import main; main()",
+    "web": "from gateway.cli import main; main(['web'], standalone_mode=False)",
     "otel": check(*DEMO, "[tracing]", "endpoint = 'http://127.0.0.1:1'"),
     "postgres": check(*DEMO, "[store]", "url = 'postgresql://me@127.0.0.1/parley'"),
     "prices": check(

@@ -90,6 +90,7 @@ class Sessions:
 
     told: list[str] = field(default_factory=list)
     closing: Closing = field(default_factory=Closing)
+    titler: Closing = field(default_factory=Closing)
 
     def drain(self, thread: str) -> None:
         pass
