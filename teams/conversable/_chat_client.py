@@ -15,7 +15,7 @@ from teams.conversable._model_messages import model_messages
 from teams.conversable._printing import IOStream
 from teams.conversable._protocols import Given, Settings
 from teams.conversable._usage import Price, listed_price
-from teams.models._client import ChatCompletionClient
+from teams.models._client import ChatCompletionClient, UncheckedArguments
 from teams.models._types import CreateResult
 
 CHUNKS: ContextVar[Callable[[str], Awaitable[None] | None] | None] = ContextVar(
@@ -120,7 +120,7 @@ def _arguments(options: Settings) -> Settings:
     if is_class or wanted == {"type": "json_object"}:
         del options["response_format"]
         asked["json_output"] = wanted if is_class else True
-    return {**asked, "extra_create_args": options}
+    return {**asked, "extra_create_args": UncheckedArguments(options)}
 
 
 async def _show_stream(stream: AsyncGenerator[str | CreateResult, None]) -> CreateResult:

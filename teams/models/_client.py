@@ -49,6 +49,10 @@ class Asking(TypedDict, total=False):
     cancellation_token: CancellationToken | None
 
 
+class UncheckedArguments(dict[str, object]):
+    """`extra_create_args` that go to the provider whatever their names are."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelRequest:
     """One request: what the client was given to ask."""

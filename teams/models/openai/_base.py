@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from typing_extensions import override
 
+from teams.models._client import UncheckedArguments
 from teams.models._dialect import Request
 from teams.models._endpoint import ModelEndpoint
 from teams.models._outgoing import Asked
@@ -89,13 +90,19 @@ class BaseOpenAIChatCompletionClient(WireClient):
 
     @override
     async def _request(self, asked: Asked) -> Request:
-        extra = asked.extra_create_args
-        if extra and (unknown := sorted(extra.keys() - _parameters())):
+        if asked.extra_create_args:
+            self._check(asked.extra_create_args)
+        return await super()._request(asked)
+
+    def _check(self, extra: Mapping[str, object]) -> None:
+        """Raise ValueError for arguments that chat completions do not know."""
+        if isinstance(extra, UncheckedArguments):
+            return
+        if unknown := sorted(extra.keys() - _parameters() - {"tools"}):
             raise ValueError(
                 f"Extra create args are invalid: {', '.join(unknown)}. "
                 "What only your server knows goes into extra_body."
             )
-        return await super()._request(asked)
 
 
 def _sdk_arguments(body: Wire) -> Wire:

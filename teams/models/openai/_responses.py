@@ -71,6 +71,10 @@ class ResponsesClient(BaseOpenAIChatCompletionClient):
         self._transport = SdkTransport(client, "responses", _sdk_arguments)
 
     @override
+    def _check(self, extra: Mapping[str, object]) -> None:
+        """Nothing: they are an agent's, for another API than chat completions."""
+
+    @override
     async def close(self) -> None:
         """Nothing: whoever made the SDK's client closes it."""
 

@@ -5,7 +5,11 @@ from typing import Any
 import pytest
 
 from teams.conversable import ChatCompletionModel, ConversableAgent
+from teams.models.fallback import FallbackChatCompletionClient
+from teams.models.openai import OpenAIChatCompletionClient
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes.openai_script import Reply
+from tests.fakes.openai_server import FakeOpenAI
 
 
 class Named(ReplayChatCompletionClient):
@@ -60,3 +64,19 @@ async def test_a_wrong_price_is_told_before_the_model_is_asked():
     with pytest.raises(ValueError, match="is neither a number nor"):
         await cost(client, price="cheap")
     assert client.create_calls == []
+
+
+@pytest.mark.parametrize("behind", [False, True], ids=["alone", "behind a fallback"])
+async def test_an_unknown_key_goes_on_to_a_client_that_was_made_elsewhere(
+    openai_server: FakeOpenAI, behind: bool
+):
+    openai_server.script(Reply(text="two euros"))
+    made = OpenAIChatCompletionClient(model="gpt-4o", api_key="k", base_url=openai_server.url)
+    client = FallbackChatCompletionClient([made]) if behind else made
+    entry = {"model": "m", "model_client_cls": "ChatCompletionModel", "top_k": 7}
+    al = ConversableAgent("al", llm_config={"config_list": [entry]}, human_input_mode="NEVER")
+    al.register_model_client(ChatCompletionModel, client=client)
+    bo = ConversableAgent("bo", human_input_mode="NEVER")
+    await bo.a_initiate_chat(al, message="how much?", max_turns=1, silent=True)
+    await client.close()
+    assert openai_server.requests[0].body["top_k"] == 7

@@ -396,6 +396,15 @@ async def test_an_unknown_argument_of_a_call_is_refused(openai_server: FakeOpenA
     await asked.close()
 
 
+async def test_tools_that_are_no_functions_are_an_argument_of_a_call(openai_server: FakeOpenAI):
+    custom = [{"type": "custom", "custom": {"name": "grep"}}]
+    openai_server.script(Reply(text="ok"))
+    asked = client(openai_server)
+    await asked.create(HELLO, extra_create_args={"tools": custom})
+    await asked.close()
+    assert openai_server.requests[0].body["tools"] == custom
+
+
 async def test_several_system_messages_become_one_where_a_model_needs_it(
     openai_server: FakeOpenAI,
 ):
