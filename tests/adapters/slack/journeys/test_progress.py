@@ -1,5 +1,6 @@
 """Seen, working and done as one reaction."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,18 +9,36 @@ import pytest
 from adapters.slack.outbound.progress import EMOJI
 from adapters.slack.testing import SlackSimulator
 from tests.adapters.slack.serving import served
+from tests.gateway.scripted import calls, solo
 
 
 @pytest.mark.parametrize("scope", [True, False])
 async def test_a_message_is_marked_and_answered_without_the_scope_too(
     tmp_path: Path, scope: bool
 ) -> None:
+    marked = asyncio.Event()
+
+    async def hold() -> str:
+        """Hold the answer until the message is marked."""
+        if scope:
+            await marked.wait()
+        return "held"
+
     async with SlackSimulator(rates=False) as slack:
         if not scope:
             app = slack.world.app
             await slack.use_app(replace(app, scopes=app.scopes - {"reactions:write"}))
-        async with served(slack, tmp_path, settings={"show_progress": True}) as run:
+        async with served(
+            slack,
+            tmp_path,
+            lambda client: solo(client, tools=[hold]),
+            answers=[calls("hold"), "fine"],
+            settings={"show_progress": True},
+        ) as run:
             asked = await slack.person("ann").asks("general", "hello")
+            if scope:
+                await run.until(lambda: asked.reactions)
+                marked.set()
             await run.until(lambda: "fine" in str(slack.messages("general", asked)[1:]))
             if scope:
                 await run.until(lambda: [*asked.reactions] == [EMOJI["done"]])
