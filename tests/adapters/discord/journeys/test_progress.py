@@ -1,17 +1,31 @@
 """Seen, working and done as one reaction."""
 
+import asyncio
 from pathlib import Path
 
 from adapters.discord.outbound.progress import EMOJI
 from adapters.discord.testing import DiscordSimulator
+from teams.base import Team
 from tests.adapters.discord.serving import bot_texts, config_of, serving, wait_delivered
-from tests.gateway.scripted import solo
+from tests.gateway.scripted import calls, solo
 
 
 async def test_a_message_is_marked(discord: DiscordSimulator, tmp_path: Path) -> None:
+    marked = asyncio.Event()
+
+    async def hold() -> str:
+        """Hold the answer until the message is marked."""
+        await marked.wait()
+        return "held"
+
+    def team() -> Team:
+        return solo(calls("hold"), "Hi.", tools=[hold])
+
     config, alice = config_of(discord, show_progress=True), discord.person("alice")
-    async with serving(discord, tmp_path, lambda: solo("Hi."), config=config) as gateway:
+    async with serving(discord, tmp_path, team, config=config) as gateway:
         asked = await alice.says(alice.direct, "hello")
+        await discord.until(lambda: asked.reactions)
+        marked.set()
         await discord.until(lambda: "Hi." in str(bot_texts(discord, alice.direct)))
         await discord.until(lambda: [*asked.reactions] == [EMOJI["done"]])
         await wait_delivered(gateway)
