@@ -64,8 +64,10 @@ QUIET_OPERATIONS = {
     "put_part": "what stands on a platform, where the messages are",
     "tell_hold": "tells people what their turn waits for: nobody decides it",
 }
-QUIET_COMMANDS = dict.fromkeys(("status", "usage", "help", "grants"), "it only answers")
-QUIET_COMMANDS["team"] = "it begins a thread, as /new does"
+QUIET_COMMANDS = {
+    **dict.fromkeys(("status", "usage", "help", "grants"), "it only answers"),
+    "team": "it begins a thread, as /new does",
+}
 QUIET_CALLS = {
     **dict.fromkeys(
         ("threads", "thread", "newest_thread", "agents", "choices", "file_faults", "made_file"),
