@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateway.base.terminal_keys import DEFAULT_KEYS, USUAL_KEYS, Keys
 
 if TYPE_CHECKING:
-    from adapters.terminal.prompts import Prompt
+    from adapters.terminal.prompts import Prompt, Prompts
     from gateway.client import ArgumentKind, CommandInfo
 
 
@@ -146,10 +146,8 @@ class Commands:
 
     async def find_prompts(self) -> list[str]:
         """Offer the prompts of now; sentences on others, each once."""
-        from adapters.terminal.prompts import find_prompts  # not at the start
-
         taken = {*self._own, ADOPT[1:], *(each.name for each in self._known)}
-        self._prompts, troubles = await asyncio.to_thread(find_prompts, taken)
+        self._prompts, troubles = await asyncio.to_thread(_found, taken)
         self._all = self._known + tuple(map(_of_prompt, self._prompts.items()))
         told, self._told = self._told, {*troubles}
         return [trouble for trouble in troubles if trouble not in told]
@@ -208,6 +206,12 @@ def _offered(info: CommandInfo) -> Command:
     words = tuple(Value(each.name, each.description, each.goes_on) for each in info.choices)
     description = info.description[:1].upper() + info.description[1:]
     return Command(info.name, description, info.argument, takes=info.takes, words=words)
+
+
+def _found(taken: Collection[str]) -> Prompts:
+    from adapters.terminal.prompts import find_prompts  # in a worker: it holds nothing up
+
+    return find_prompts(taken)
 
 
 def _lower(text: str) -> str:

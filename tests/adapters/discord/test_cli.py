@@ -64,7 +64,7 @@ async def test_it_writes_where_discord_has_other_commands(
     assert len(discord.calls("PUT", "/commands")) == 1
     write(tmp_path, discord, "team")
     _, told = await parley(tmp_path, discord, "--config", config)
-    assert told.endswith("commands now: added team; removed ask.\n")
+    assert told.endswith("commands now: changed team; removed ask.\n")
 
 
 async def test_it_says_what_discord_refuses(discord: DiscordSimulator, tmp_path: Path) -> None:

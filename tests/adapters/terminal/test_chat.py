@@ -278,7 +278,7 @@ def test_the_composer_is_painted_first_and_no_import_holds_it_up_later(tmp_path:
     slow = {"gateway.items", "gateway.app.trust", "secrets"}
     assert not (heavy | slow) & set(imported["painted"])
     roots = {name.partition(".")[0] for name in imported["on the loop"]}
-    assert roots <= {"concurrent", "importlib"}
+    assert roots <= {"concurrent", "importlib"}, imported["on the loop"]
 
 
 def test_esc_stops_the_first_message_also_while_the_models_sdk_is_imported(tmp_path: Path):
