@@ -53,20 +53,38 @@ class ProgressMarks:
         self._react = react
         self._gap = gap
         self._marked = BoundedCache[str, Marked](REMEMBERED)
+        self._meanwhile: dict[str, Progress] = {}
+        """The team's work in conversations of which a message is being handed in."""
         self._changed: dict[str, Marked] = {}
         self._woken = asyncio.Event()
 
-    def note(self, receipt: Receipt, key: ConversationKey, channel: str, message: str) -> None:
-        """A message was handed in."""
+    async def mark(
+        self, taken: Awaitable[Receipt], key: ConversationKey, channel: str, message: str
+    ) -> Receipt:
+        """Receipt of a message, which is marked if the team answers.
+
+        The team may be at work on it, or done, before the receipt is here.
+        """
+        self._meanwhile[str(key)] = "seen"
+        try:
+            receipt = await taken
+        finally:
+            progress = self._meanwhile.pop(str(key), "seen")
         if receipt.outcome in TAKEN and message:
             marked = Marked(key=key, channel=channel, message=message)
             self._marked.put(str(key), marked)
-            self._want(marked, "seen")
+            self._want(marked, progress)
+        return receipt
 
     def show(self, key: ConversationKey, state: BusyState) -> None:
         """The team in a conversation is at work, or at rest."""
-        if (marked := self._marked.get(str(key))) is not None and state != "waiting":
-            self._want(marked, "working" if state in AT_WORK else "done")
+        if state == "waiting":
+            return
+        progress: Progress = "working" if state in AT_WORK else "done"
+        if str(key) in self._meanwhile:
+            self._meanwhile[str(key)] = progress
+        if (marked := self._marked.get(str(key))) is not None:
+            self._want(marked, progress)
 
     def _want(self, marked: Marked, progress: Progress) -> None:
         marked.wanted = progress

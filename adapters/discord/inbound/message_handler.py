@@ -128,9 +128,10 @@ class MessageHandler:
     async def submit(self, message: InboundMessage, parsed: ParsedMessage) -> Receipt:
         """Hand in a message."""
         message = await self.complete(message, parsed, first=True)
-        receipt = await self.accept(message)
+        taken = self.accept(message)
         if self.marks is not None:
-            self.marks.note(receipt, message.key, parsed.channel, parsed.id)
+            taken = self.marks.mark(taken, message.key, parsed.channel, parsed.id)
+        receipt = await taken
         if receipt.outcome == "offered":
             await self._context.offer(parsed.channel, sent_at(parsed.id))
         await self._reply(receipt, message, parsed)

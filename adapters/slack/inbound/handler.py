@@ -341,13 +341,14 @@ class InboundHandler:
                 await self._hand_in_missed(each)
 
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
-        receipt = await self._host.accept(message)
+        taken = self._host.accept(message)
+        if self.marks is not None and message.event == "message":
+            taken = self.marks.mark(taken, message.key, message.key.channel, message.message_id)
+        receipt = await taken
         if receipt.outcome == "offered":
             await self._pauses.note_lost(message.key, message.at)
         if receipt.thread:
             self._places.note(message)
-        if self.marks is not None and message.event == "message":
-            self.marks.note(receipt, message.key, message.key.channel, message.message_id)
         if message.awaited:
             self._start_task(self._fetching.look(), "slack awaited")
         self._reply(replace(draft, message=message), receipt.reply)
