@@ -29,14 +29,14 @@ async def without_deleted(
     saved = SavedMessages([each.data for each in checkpoints])
     gone = await store.run(gone_units.gone_messages, thread.id)
     by_id = {each.message_id: each.inbox for each in gone}
-    every = {each.inbox for each in gone}
-    left = {each.inbox for each in gone if each.saved}
+    every = {number for each in gone for number in (each.inbox, each.first)}
+    left = {(each.inbox, each.first) for each in gone if each.saved}
     told: dict[str, BaseChatMessage] = {}
     for message in saved.with_metadata():
         numbers = _numbers_in(message["metadata"], by_id)
         if not every.isdisjoint(numbers):
             told[message["id"]] = _told_anew(message, numbers, every)
-            left.difference_update(numbers)
+            left = {each for each in left if {*each}.isdisjoint(numbers)}
     if left:
         raise ValueError("The state has no message of a person that was deleted.")
     pages = {

@@ -109,9 +109,13 @@ class AsideChoice:
 
 @value
 class GoneMessage:
-    """A message that was deleted after its turn had begun."""
+    """A message that was deleted after its turn had begun.
+
+    `first` is the message it is a copy of, in a fork; else itself. A fork's team knows either.
+    """
 
     inbox: int
+    first: int
     message_id: str
     saved: bool
     """The team's saved state holds it, or a note in its place."""

@@ -40,12 +40,9 @@ def forget_deletions(connection: Connection, thread: str) -> None:
 
 @reads
 def gone_messages(connection: Connection, thread: str) -> list[GoneMessage]:
-    """The deleted messages that a team has heard, or was about to.
-
-    Each has the number that the team knows: in a fork, that of the message it is a copy of.
-    """
+    """The deleted messages that a team has heard, or was about to."""
     rows = connection.fetch(
-        "SELECT COALESCE(i.copy_of, i.id) AS inbox, i.message_id,"
+        "SELECT i.id AS inbox, COALESCE(i.copy_of, i.id) AS first, i.message_id,"
         " i.joined OR t.status = 'done' AS saved"
         " FROM inbox i JOIN turns t ON t.id = i.turn"
         " WHERE i.thread = :thread AND i.reason = 'gone'",

@@ -20,6 +20,8 @@ from gateway.events import Notice
 from gateway.store.units import events as event_units
 from gateway.store.units import threads
 from gateway.store.units.invariants import broken_laws
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
 from tests.fakes.tested_store import rows_of
 from tests.gateway.journeys.test_edits import ANN, BOB, FILE
 from tests.gateway.scripted import of
@@ -53,6 +55,36 @@ async def test_a_deleted_message_is_told_in_no_fork(tmp_path: Path):
         assert desk.teams.built == 5  # none was replaced by a new one that is told the rest
         store: Any = desk.gateway.store
         assert await store.read(broken_laws) == []
+
+
+@pytest.mark.parametrize("forgets_before", [False, True])
+async def test_a_fork_whose_team_begins_anew_is_told_no_deleted_message(
+    tmp_path: Path, *, forgets_before: bool
+):
+    async with Desk(tmp_path, *"1234567") as desk:
+        thread = (await desk.turn("1", CANARY)).thread
+        await desk.turn("2", "thanks")
+        fork = (await desk.person.fork_thread(thread)).id
+        second = (await desk.person.fork_thread(fork)).id
+        if forgets_before:
+            await desk.delete("1")
+            for each in (fork, second):
+                assert "CANARY" not in await ask(desk, each)
+    async with Desk(tmp_path, *"abcdef") as desk:
+        desk.teams.participants, desk.teams.definition = ("another",), "2"
+        desk.teams.make = lambda: RoundRobinGroupChat(
+            [AssistantAgent("another", desk.client)], max_turns=1
+        )
+        third = (await desk.person.fork_thread(fork)).id
+        if not forgets_before:
+            assert CANARY in await ask(desk, second)  # the new team was told it
+            await desk.delete("1")
+        for each in (fork, second, third):
+            sent = await ask(desk, each)
+            assert ("CANARY" in sent, DELETED in sent, "thanks" in sent) == (False, True, True)
+            assert b"CANARY" not in await desk.saved(each)
+        built = desk.teams.built  # each began anew once; what one was told goes from its state
+        assert built == (3 if forgets_before else 4)
 
 
 async def test_the_terminal_forks_a_platforms_thread_to_itself(tmp_path: Path):

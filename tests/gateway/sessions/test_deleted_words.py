@@ -185,7 +185,9 @@ class Gone:
 
     async def run(self, unit: Any, *arguments: Any) -> Any:
         assert unit is gone_units.gone_messages
-        return [GoneMessage(inbox=each, message_id="", saved=True) for each in self.numbers]
+        return [
+            GoneMessage(inbox=each, first=each, message_id="", saved=True) for each in self.numbers
+        ]
 
 
 def agents() -> RoundRobinGroupChat:

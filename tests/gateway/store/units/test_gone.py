@@ -33,7 +33,7 @@ async def test_a_deletion_waits_for_a_turn_and_is_noted_for_good(tmp_path):
         await delete(store, "1")
         work = await begin(store)
         assert (bool(first.gone), bool(work.gone)) == (False, True)
-        told = GoneMessage(inbox=heard, message_id="1", saved=True)
+        told = GoneMessage(inbox=heard, first=heard, message_id="1", saved=True)
         assert await store.run(gone.gone_messages, "t") == [told]
         stale = replace(work.lease, epoch=work.lease.epoch - 1)
         with pytest.raises(LeaseLost):
