@@ -51,6 +51,18 @@ def gone_messages(connection: Connection, thread: str) -> list[GoneMessage]:
     return [*map(rows_as(GoneMessage), rows)]
 
 
+@reads
+def outdated_messages(connection: Connection, thread: str) -> frozenset[int]:
+    """The heard messages that were deleted or edited since."""
+    rows = connection.fetch(
+        "SELECT COALESCE(m.copy_of, m.id) AS inbox FROM inbox m"
+        " WHERE m.thread = :thread AND (m.reason = 'gone' OR EXISTS"
+        " (SELECT 1 FROM inbox WHERE edits = m.id AND kind = 'edit' AND text IS NOT NULL))",
+        {"thread": thread},
+    )
+    return frozenset(row["inbox"] for row in rows)
+
+
 @writes
 def take_out(connection: Connection, lease: Lease, deletion: str, state: Checkpoint | None) -> None:
     """Keep the team's state without what was deleted up to then.

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from gateway.base.words import parts_of
 from gateway.conversation import LOCAL, ConversationKey, Place, RecentMessage, place_mark
-from gateway.events import SessionEvent, ThreadRenamed, load_event
+from gateway.events import Notice, SessionEvent, ThreadRenamed, load_event
 from gateway.store.connection import Connection
 from gateway.store.operations import reads, writes
 from gateway.store.records import ModelUse, Thread, Wait
@@ -62,11 +62,16 @@ def rename_thread(connection: Connection, thread: str, title: str) -> list[Sessi
 
 @writes
 def title_thread(
-    connection: Connection, lease: Lease, title: str, uses: tuple[ModelUse, ...]
+    connection: Connection,
+    lease: Lease,
+    title: str,
+    uses: tuple[ModelUse, ...],
+    told: tuple[str, ...] = (),
 ) -> list[SessionEvent]:
     """Give a thread a model's title, unless it keeps another.
 
-    The turn after which it was made counts what it took. Raises NotFound.
+    The turn after which it was made counts what it took; `told` are notices about that. Raises
+    NotFound.
     """
     connection.lock(lease.thread)
     found = find_thread(connection, lease.thread)
@@ -76,11 +81,11 @@ def title_thread(
         {"thread": lease.thread},
     )
     before = [each for row in rows if isinstance(each := load_event(row["body"]), ThreadRenamed)]
-    if title in ("", found.title) or any(each.is_kept for each in before):
-        return []
-    update(connection, "threads", lease.thread, title=title)
-    made = ThreadRenamed(thread=lease.thread, title=title, made=True)
-    return list(add_events(connection, lease.thread, [made]))
+    new: list[SessionEvent] = [Notice(thread=lease.thread, text=text) for text in told]
+    if title not in ("", found.title) and not any(each.is_kept for each in before):
+        update(connection, "threads", lease.thread, title=title)
+        new.append(ThreadRenamed(thread=lease.thread, title=title, made=True))
+    return list(add_events(connection, lease.thread, new))
 
 
 @writes

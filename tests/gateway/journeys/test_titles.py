@@ -11,8 +11,9 @@ import pytest
 
 from gateway.app.assemble import limits_of, team_factory
 from gateway.app.load import load_config
-from gateway.events import MessageFinished, ThreadRenamed, TurnFinished
+from gateway.events import MessageFinished, Notice, ThreadRenamed, TurnFinished
 from gateway.gateway import Gateway
+from gateway.store.units import events as event_units
 from gateway.store.units import usage
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import of, turn, until
@@ -78,7 +79,7 @@ async def test_a_thread_has_its_title_after_the_first_answer_once_and_after_a_re
         assert (await running.client.thread(thread)).title == "Rust on the gate"
         [call] = asked("cheap-1")
         shown = call["messages"][1].content
-        assert "\n[question] Why is it red?\n[answer] Because of the rust.\n" in shown
+        assert all(f"\n{text}\n" in shown for text in ("Why is it red?", "Because of the rust."))
         spent = await running.store.run(usage.spent, "thread", thread, 0.0)
         own = asked("large-1")[0]["messages"]
         assert spent.turns == 1
@@ -123,3 +124,12 @@ async def test_no_title_is_made_over_a_budget(tmp_path: Path) -> None:
         assert [event.outcome for event in of(TurnFinished, events)] == ["failed"]
         assert (await running.client.thread(thread)).title == "Why is it red?"
     assert asked("cheap-1") == []
+
+
+async def test_what_a_title_brings_near_its_budget_is_told(tmp_path: Path) -> None:
+    budget = '\n[[budgets]]\nper = "thread"\nwindow = "day"\ntokens = 190\n'
+    async with gateway(tmp_path, '["Rust"]', budget) as running:
+        thread = await titled(running)
+        events = await running.store.run(event_units.events, thread)
+    [told] = of(Notice, events)
+    assert "190" in told.text

@@ -59,6 +59,7 @@ NOT_OF_A_LANE = {
     "outdated": "housekeeping, which is tried again",
     "fill": "is asked next to is_attached, and fails as that does",
     "loaded_at": "asks no database",
+    "outdated_messages": "is asked for a title, beside the lane, as title_thread",
     "title_thread": "is asked beside the lane; the thread then keeps the title that it has",
     "request": "who waits for it is a call of a tool server, which has the error",
 }

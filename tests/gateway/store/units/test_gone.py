@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import LeaseLost
-from gateway.store.decisions import MessageWithdrawal
+from gateway.store.decisions import MessageEdit, MessageWithdrawal
 from gateway.store.records import Checkpoint
 from gateway.store.turn_records import GoneMessage
 from gateway.store.units import adapters, deletion, gone
@@ -21,6 +21,12 @@ async def delete(store, number: str) -> None:
     keys = (KEY.dedupe("delete", number),)
     gone = MessageWithdrawal(anybody=False)
     await take(store, "", gone, kind="edit", dedupe=keys, message_id=number, event="delete")
+
+
+async def edit(store, number: str, text: str) -> None:
+    keys = (KEY.dedupe("edit", number),)
+    edited = MessageEdit(anybody=False)
+    await take(store, text, edited, kind="edit", dedupe=keys, message_id=number, event="edit")
 
 
 async def test_a_deletion_waits_for_a_turn_and_is_noted_for_good(tmp_path):
@@ -48,6 +54,21 @@ async def test_a_deletion_waits_for_a_turn_and_is_noted_for_good(tmp_path):
         await end(store, again)
         assert (await begun(store, "and more", number="4")).gone == ""
         assert len(await store.run(gone.gone_messages, "t")) == 2
+
+
+async def test_deleted_and_edited_messages_are_outdated(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        first = await begun(store, "a", number="1")
+        await end(store, first)
+        second = await begun(store, "b", number="2")
+        await end(store, second)
+        await end(store, await begun(store, "c", number="3"))
+        assert await store.run(gone.outdated_messages, "t") == frozenset()
+        await delete(store, "1")
+        await edit(store, "2", "b, no: d")
+        numbers = {work.messages[0].inbox for work in (first, second)}
+        assert await store.run(gone.outdated_messages, "t") == numbers
 
 
 async def test_no_mark_of_a_deleted_thread_stays(tmp_path):
