@@ -109,6 +109,7 @@ class Route(Section):
     models: Names = Field(default_factory=list)
     """Models in [models] that people there may choose with `/model NAME`.
 
+    `/model default` is among them if they are all that the team's agents use by themselves.
     Operators may choose any; others none if not given.
     """
 

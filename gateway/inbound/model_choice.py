@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
 
 from gateway.base.suggest import no_such
 from gateway.client import Choice, ChoiceKind
@@ -25,10 +24,12 @@ OWN = "default"
 
 EACH_ITS_OWN = "each agent its own again"
 MODEL_NOT_YOURS = "Only operators may choose the model here."
+OWN_NOT_YOURS = "Only operators may give the agents their own models back here."
 MODEL_IN_THREAD = "Use /model NAME in the thread that you mean."
 CHOSEN = "From the next turn on, all agents use the model {name!r} ({label})."
 CHOSEN_OWN = "From the next turn on, each agent uses its own model."
-ALL_USE = "All agents use the model {name!r} ({label}). /model default gives each its own again."
+ALL_USE = "All agents use the model {name!r} ({label})."
+GIVES_BACK = "/model default gives each its own again."
 ALREADY = "All agents use the model {name!r} already."
 NO_MODELS = "There is no model to choose."
 ALREADY_OWN = "Each agent uses its own model already."
@@ -38,16 +39,26 @@ ALREADY_OWN = "Each agent uses its own model already."
 class TeamModels:
     """A team's choices, and what each agent uses by itself.
 
-    `own` has the label of each model that an agent uses, behind the agent's name.
+    `own` has the label of each model that an agent uses, behind the agent's name; `named` are the
+    models that may be chosen, None for all.
     """
 
     team: str = ""
     own: tuple[tuple[str, str], ...] = ()
     choices: tuple[ModelChoice, ...] = ()
+    named: Collection[str] | None = None
 
-    def only(self, names: Collection[str]) -> TeamModels:
-        """The same, with only these to choose."""
-        return replace(self, choices=tuple(each for each in self.choices if each.name in names))
+    @property
+    def offered(self) -> tuple[ModelChoice, ...]:
+        """The models that may be chosen."""
+        named = self.named
+        return tuple(each for each in self.choices if named is None or each.name in named)
+
+    @property
+    def may_be_own(self) -> bool:
+        """True if each agent's own model may be chosen, too."""
+        labels = {each.label for each in self.offered}
+        return self.named is None or all(label in labels for _, label in self.own)
 
 
 def choose(
@@ -61,18 +72,19 @@ def choose(
     if thread is None:
         return CommandReply(reply=MODEL_IN_THREAD)
     if word.casefold() == OWN:
+        if thread.model and not models.may_be_own:
+            return CommandReply(reply=OWN_NOT_YOURS)
         change = ModelChange(model="", notice=CHOSEN_OWN)
         return change if thread.model else CommandReply(reply=ALREADY_OWN)
-    return _chosen(word, thread, models.choices)
+    return _chosen(word, thread, models)
 
 
-def _chosen(
-    word: str, thread: Thread, choices: tuple[ModelChoice, ...]
-) -> ModelChange | CommandReply:
+def _chosen(word: str, thread: Thread, models: TeamModels) -> ModelChange | CommandReply:
     """Choice of the model with this name, or its problem."""
-    choice = _find(word, choices)
+    choice = _find(word, models.offered)
     if choice is None:
-        return CommandReply(reply=_unknown(word, choices))
+        names = [*(each.name for each in models.offered), *([OWN] if models.may_be_own else [])]
+        return CommandReply(reply=no_such("model", word[:40], names))
     name = choice.name
     if choice.problem:
         return CommandReply(reply=f"The team can't use the model {name!r}: {choice.problem}.")
@@ -88,10 +100,6 @@ def _find(word: str, choices: tuple[ModelChoice, ...]) -> ModelChoice | None:
     return found[0] if len(found) == 1 else None
 
 
-def _unknown(word: str, choices: tuple[ModelChoice, ...]) -> str:
-    return no_such("model", word[:40], [*(each.name for each in choices), OWN])
-
-
 def _listed(thread: Thread | None, models: TeamModels) -> str:
     """The models in use, and those that could be."""
     chosen = next((each for each in models.choices if thread and each.name == thread.model), None)
@@ -99,10 +107,13 @@ def _listed(thread: Thread | None, models: TeamModels) -> str:
         return NO_MODELS
     if chosen is not None:
         used = ALL_USE.format(name=chosen.name, label=chosen.label)
+        used += f" {GIVES_BACK}" if models.may_be_own else ""
     else:
         own = ", ".join(f"{agent} {label}" for agent, label in models.own)
         used = f"Each agent uses its own model: {own}." if own else "Each agent uses its own model."
-    return "\n".join([used, "The models are:", *map(_line, models.choices)])
+    if not models.offered:
+        return f"{used}\n{NO_MODELS}"
+    return "\n".join([used, "The models are:", *map(_line, models.offered)])
 
 
 def _line(choice: ModelChoice) -> str:

@@ -344,7 +344,7 @@ class MessageRules:
                 team = situation.thread.team if situation.thread else self.team
                 models = next((each for each in self.models if each.team == team), TeamModels())
                 if verdict.models and not operator:
-                    models = models.only(verdict.models)
+                    models = replace(models, named=verdict.models)
                 allowed = operator or bool(verdict.models)
                 decision = choose(word, situation.thread, models, allowed=allowed)
             case ThreadFork():

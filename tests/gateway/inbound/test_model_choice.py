@@ -1,6 +1,7 @@
 """`/model`: permission, refusals, and the models of turns."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -23,9 +24,11 @@ from gateway.inbound.model_choice import (
     ALREADY,
     ALREADY_OWN,
     CHOSEN_OWN,
+    GIVES_BACK,
     MODEL_IN_THREAD,
     MODEL_NOT_YOURS,
     NO_MODELS,
+    OWN_NOT_YOURS,
     TeamModels,
     choose,
 )
@@ -87,6 +90,36 @@ def test_without_a_name_it_lists_the_models_for_everybody():
     ]
     assert decide("", "quick").startswith("All agents use the model 'quick' (small-1).")
     assert choose("", None, TeamModels(), allowed=True) == CommandReply(reply=NO_MODELS)
+
+
+def on_route(word: str, named: tuple[str, ...], model: str = "") -> Any:
+    """An outcome for people of a route that names some models."""
+    found = choose(word, thread(model), replace(MODELS, named=named), allowed=True)
+    return found.reply if isinstance(found, CommandReply) else found
+
+
+def test_a_routes_models_hold_for_the_way_back_to_the_agents_own_too():
+    back = ModelChange(model="", notice=CHOSEN_OWN)
+    assert on_route("default", ("quick",), "quick") == OWN_NOT_YOURS
+    assert on_route("DEFAULT", ("quick",), "strong") == OWN_NOT_YOURS
+    assert on_route("default", ("strong", "quick"), "quick") == back
+    assert on_route("default", ("quick",)) == ALREADY_OWN
+    assert on_route("strong", ("quick",)) == "There is no model 'strong'; the models are quick."
+
+
+def test_a_list_for_a_route_says_what_is_used_and_what_may_be_chosen():
+    assert on_route("", ("quick",), "strong").splitlines() == [
+        "All agents use the model 'strong' (big-1).",
+        "The models are:",
+        "quick: small-1",
+    ]
+    assert on_route("", ("gone",), "quick").splitlines() == [
+        "All agents use the model 'quick' (small-1).",
+        NO_MODELS,
+    ]
+    both = on_route("", ("strong", "quick"), "quick").splitlines()
+    assert both[0].endswith(f"(small-1). {GIVES_BACK}")
+    assert len(both) == 4
 
 
 PARTS = """

@@ -10,6 +10,7 @@ from gateway.app.servable import served_teams
 from gateway.config.problems import ConfigError
 from gateway.config.routes import Route
 from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.inbound.model_choice import OWN_NOT_YOURS
 from gateway.inbound.team_choice import BEGUN, LISTED, NONE, choose_team
 from gateway.registry import ModelChoice
 from gateway.store.decisions import CommandReply, NewConversation
@@ -92,8 +93,12 @@ async def test_people_choose_among_the_models_of_their_route(tmp_path: Path) -> 
         assert "large" not in await say("/model")
         assert (await say("/model large")).startswith("There is no model 'large'")
         assert await say("/model small") == ""
-        assert await say("/model default") == ""
+        assert await say("/model default") == OWN_NOT_YOURS
+        assert await say("/model default", BOSS) == ""
         assert await say("/model large", BOSS) == ""
+        listed = await say("/model")
+        assert listed.splitlines()[0] == "All agents use the model 'large' (replay-large)."
+        assert "small: " in listed
 
 
 def test_teams_and_models_of_a_route_are_those_of_the_config(tmp_path: Path) -> None:
