@@ -1,7 +1,8 @@
 """The driver of a chat that `parley web` shows in a browser.
 
 Its input and output are packets of textual-serve: a letter, four bytes that say how long the rest
-is, and the rest. "D" is what a terminal would send or show, "M" a JSON object about it.
+is, and the rest. "D" is what a terminal would send or show, "M" a JSON object about it. Programs
+that the chat starts have no part in them: they find no input, and write where errors go.
 """
 
 import os
@@ -16,7 +17,7 @@ from textual.drivers.web_driver import WebDriver
 from adapters.terminal.driver import TICK, OutputDriver, OutputWorker, encoded, read_some
 from adapters.terminal.paste import PasteParser
 
-STDIN = 0
+STDIN, STDOUT, STDERR = range(3)
 HEAD = 5
 DEADLINE = 5.0
 """Seconds for the chat to end once the browser has gone."""
@@ -28,6 +29,10 @@ class BrowserDriver(OutputDriver, WebDriver):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._write = self._send
+        self._input, self.fileno = os.dup(STDIN), os.dup(STDOUT)
+        os.dup2(STDERR, STDOUT)
+        os.dup2(nothing := os.open(os.devnull, os.O_RDONLY), STDIN)
+        os.close(nothing)
 
     def start_application_mode(self) -> None:
         """Begin to paint in the browser."""
@@ -52,8 +57,8 @@ class BrowserDriver(OutputDriver, WebDriver):
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         held = bytearray()
         while not self.exit_event.is_set():
-            if select.select([STDIN], [], [], TICK)[0]:
-                if not (data := read_some(STDIN)):
+            if select.select([self._input], [], [], TICK)[0]:
+                if not (data := read_some(self._input)):
                     self._end()
                     return
                 held += data

@@ -20,6 +20,8 @@ MOST_BYTES = 1 << 24
 """Bytes of a message, such as a paste."""
 CHAT_SECONDS = 7.0
 """Seconds for a chat to end in order."""
+CLOSE_SECONDS = 2.0
+"""Seconds for a browser to let its tab be closed."""
 HEARTBEAT = 15.0
 """Seconds between two looks whether a browser is still there."""
 LONGEST_PING = 32
@@ -36,6 +38,22 @@ class Tab:
 
     socket: web.WebSocketResponse
     cookie: str
+    connection: asyncio.BaseTransport | None
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def show(self, data: bytes) -> None:
+        """Show output of the chat, read to its end in any case."""
+        with suppress(ConnectionError):
+            if not self.socket.closed:
+                await self.socket.send_bytes(data)
+
+    async def close(self) -> None:
+        """Close it soon, also if its browser reads no more."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.socket.close(drain=False)
+        if isinstance(self.connection, asyncio.WriteTransport):
+            self.connection.abort()
 
 
 @dataclass(slots=True)
@@ -51,17 +69,17 @@ class Tabs:
         """Show a chat in a tab until either ends."""
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT, compress=False, max_msg_size=MOST_BYTES)
         await socket.prepare(request)
-        if len(self.open) >= MOST_TABS:
-            await socket.send_bytes(_FULL.encode())
-            await socket.close()
+        tab = Tab(socket, cookie, request.transport)
+        if not await self._has_room():
+            await tab.show(_FULL.encode())
+            await tab.close()
             return socket
-        tab = Tab(socket, cookie)
         self.open.add(tab)
         chat = _Chat(
             self.command,
-            write_bytes=_Screen(socket).show,
+            write_bytes=tab.show,
             write_str=_ignore,
-            close=_Screen(socket).close,
+            close=tab.close,
             download_manager=DownloadManager(),
         )
         try:
@@ -71,16 +89,27 @@ class Tabs:
                     await _hand_on(chat, socket, _parsed(message.data))
         finally:
             try:
+                await tab.close()
                 await chat.stop()
             finally:
                 self.open.discard(tab)
+                tab.ended.set()
         return socket
+
+    async def _has_room(self) -> bool:
+        """True once there is: the chats of closed tabs end soon."""
+        while len(self.open) >= MOST_TABS:
+            closed = next((tab for tab in self.open if tab.socket.closed), None)
+            if closed is None:
+                return False
+            await closed.ended.wait()
+        return True
 
     async def end(self, is_over: Callable[[Tab], bool]) -> None:
         """Close tabs, whose chats end then."""
         async with asyncio.TaskGroup() as group:
             for tab in filter(is_over, self.open):
-                group.create_task(tab.socket.close(), name="close a tab")
+                group.create_task(tab.close(), name="close a tab")
 
 
 class _Chat(AppService):
@@ -111,23 +140,6 @@ class _Chat(AppService):
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.kill()
-
-
-@dataclass(frozen=True, slots=True)
-class _Screen:
-    """A tab as a chat sees it, which may be closed."""
-
-    socket: web.WebSocketResponse
-
-    async def show(self, data: bytes) -> None:
-        """Show output of the chat, read to its end in any case."""
-        with suppress(ConnectionError):
-            if not self.socket.closed:
-                await self.socket.send_bytes(data)
-
-    async def close(self) -> None:
-        """Close the tab."""
-        await self.socket.close()
 
 
 async def _ignore(text: str) -> None:

@@ -18,8 +18,8 @@ PATIENCE = 20.0
 class Browser:
     """The other end of a chat, as `parley web` is."""
 
-    def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-P", "-m", "gateway.cli", "chat", "--in-browser"]
+    def __init__(self, folder: Path, *words: str) -> None:
+        command = [sys.executable, "-P", "-m", "gateway.cli", "chat", "--in-browser", *words]
         pipe = subprocess.PIPE
         # A store of its own: HOME is the test's.
         self.process = subprocess.Popen(
@@ -114,3 +114,48 @@ def test_packets_are_read_whatever_their_pieces(size):
         found += packets(held)
     assert found == [(kind.decode(), payload) for kind, payload in sent]
     assert not held
+
+
+SHELL = """
+import os
+import subprocess
+
+from teams import RoundRobinGroupChat
+from teams.agents import BaseChatAgent
+from teams.base import Response
+from teams.messages import TextMessage
+
+
+class Shell(BaseChatAgent):
+    produced_message_types = (TextMessage,)
+
+    async def on_messages(self, messages, cancellation_token):
+        os.system("echo D1234 to the output; cat > input")
+        read = subprocess.run(["cat"], stdout=subprocess.PIPE).stdout
+        said = f"programs have read {len(read) + os.stat('input').st_size} bytes"
+        return Response(chat_message=TextMessage(content=said, source=self.name))
+
+    async def on_reset(self, cancellation_token):
+        pass
+
+
+def make():
+    return RoundRobinGroupChat([Shell("shell", "Runs programs.")], max_turns=1)
+"""
+
+
+def test_programs_of_tools_have_no_part_in_the_packets(tmp_path: Path):
+    (tmp_path / "made.py").write_text(SHELL)
+    (tmp_path / "config.toml").write_text('[teams.main]\nfactory = "made:make"\n')
+    with Browser(tmp_path, "--trust-config") as browser:
+        browser.until("ready")
+        browser.type("begin")
+        browser.until("begin")
+        browser.type("\r")
+        browser.until("programs have read 0 bytes")
+        browser.type("typed after")
+        browser.until("after")
+        browser.tell(type="quit")
+        assert browser.ended() == 129
+        assert browser.process.stderr is not None
+        assert b"D1234 to the output\n" in browser.process.stderr.read()

@@ -51,6 +51,11 @@ class Served:
                     assert response.status == 200
             yield browser
 
+    async def cookie(self, browser: aiohttp.ClientSession) -> str:
+        """The header of a browser that is in."""
+        async with browser.get("/") as response:
+            return response.request_info.headers["Cookie"]
+
     def tab(self, browser: aiohttp.ClientSession, query: str = "?width=80&height=24", **headers):
         headers = {"Origin": self.address, **headers}
         return browser.ws_connect(f"/socket{query}", headers=headers, autoclose=True)
@@ -83,6 +88,15 @@ async def shown(tab: aiohttp.ClientWebSocketResponse, text: str = "") -> str:
                 break
             output += message.data.decode()
     return output
+
+
+async def stalled(tab: aiohttp.ClientWebSocketResponse, folder: Path) -> None:
+    """Let the chat of a tab write until nothing takes it."""
+    await shown(tab, "started")
+    await tab.send_json(["stdin", f"flood {folder / 'full'}"])
+    async with asyncio.timeout(30):
+        while not (folder / "full").exists():  # noqa: ASYNC110 (another process's doing)
+            await asyncio.sleep(0.01)
 
 
 async def status_of(browser: aiohttp.ClientSession, path: str, **headers: str) -> int:

@@ -3,9 +3,11 @@
 import asyncio
 import json
 
+import aiohttp
 import pytest
 
-from tests.adapters.terminal.web.served import SMALL, served, shown
+from adapters.terminal.web.links import sign_out
+from tests.adapters.terminal.web.served import SMALL, served, shown, stalled
 
 
 async def test_a_tab_types_and_sees(tmp_path):
@@ -84,6 +86,67 @@ async def test_an_eleventh_tab_gets_a_sentence(tmp_path):
                         break
         for tab in tabs:
             await tab.close()
+
+
+async def test_a_reload_takes_the_place_of_its_tab(tmp_path):
+    slow = f"{SMALL} --slow-end"
+    async with served(tmp_path, slow) as web, web.browser() as browser:
+        tabs = [await web.tab(browser) for _ in range(10)]
+        for tab in tabs:
+            await shown(tab, "started")
+        for at in (0, 5):
+            await tabs[at].close()  # as a browser does that loads the page again
+            tabs[at] = await web.tab(browser)
+            await shown(tabs[at], "started")
+        async with web.tab(browser) as eleventh:
+            assert "Ten tabs have a chat already" in await shown(eleventh)
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """Ended cookies are seen, and stalled tabs given up, at once."""
+    monkeypatch.setattr("adapters.terminal.web.server.LOOK", 0.01)
+    monkeypatch.setattr("adapters.terminal.web.tabs.CLOSE_SECONDS", 0.2)
+    monkeypatch.setattr("adapters.terminal.web.tabs.CHAT_SECONDS", 0.2)
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_tab_that_reads_no_more_holds_up_no_sign_out(tmp_path):
+    folder = tmp_path / "web"
+    async with served(folder) as web, web.browser() as browser, web.tab(browser) as tab:
+        await stalled(tab, tmp_path)
+        for _ in range(2):
+            sign_out(folder)
+            async with web.browser() as other, web.tab(other) as another:
+                await shown(another, "started")
+                sign_out(folder)
+                await shown(another)
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_tab_that_reads_no_more_holds_up_no_end(tmp_path):
+    async with (
+        asyncio.timeout(30),
+        aiohttp.ClientSession() as outlives,
+        served(tmp_path / "web") as web,
+        web.browser() as browser,
+    ):
+        headers = {"Origin": web.address, "Cookie": await web.cookie(browser)}
+        tab = await outlives.ws_connect(f"{web.address}/socket", headers=headers)
+        await stalled(tab, tmp_path)
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_tab_that_reads_no_more_gives_its_place_back(tmp_path, monkeypatch):
+    monkeypatch.setattr("adapters.terminal.web.tabs.MOST_TABS", 1)
+    monkeypatch.setattr("adapters.terminal.web.tabs.HEARTBEAT", 0.5)
+    async with served(tmp_path / "web") as web, web.browser() as browser, web.tab(browser) as tab:
+        await stalled(tab, tmp_path)
+        async with asyncio.timeout(30):
+            while True:  # nobody has answered the heartbeat
+                async with web.tab(browser) as another:
+                    if "started" in await shown(another, " "):
+                        break
 
 
 async def test_a_chat_opens_no_page_of_others(tmp_path):
