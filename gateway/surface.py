@@ -143,12 +143,13 @@ class MessageGone(GatewayError):
 class Place:
     """Place of a thread's messages.
 
-    `asker` is the person whose message the team works on (Author.id).
+    `asker` is the person whose message the team works on (Author.id), `agent` who is on turn.
     """
 
     key: ConversationKey
     thread: str
     asker: str = ""
+    agent: str = field(default="", compare=False)
     faces: TeamFaces = field(default=NO_FACES, compare=False, repr=False)
     """The faces of the thread's agents."""
 

@@ -205,7 +205,7 @@ class Writer:
         key = elsewhere or self._home.key
         if key.forked and not offers(self._surface, RootSurface):
             key = replace(key, root="")
-        return replace(self._home, key=key, asker=asker)
+        return replace(self._home, key=key, asker=asker, agent=self._view.picture.speaker)
 
     async def _begin(self, asker: str, row: OutboxRow) -> None:
         """Let a fork's conversation hang on its first message."""

@@ -51,6 +51,8 @@ SDK_LOG = logging.getLogger("slack_sdk")
 """For what the SDK says itself: at level debug that is all it sends and receives."""
 
 CALL_SECONDS = 15.0
+CLEARED = object()
+"""An argument that takes back what an earlier call has set: null."""
 
 _OF_NO_PLACE = ("users.", "usergroups.")
 """Methods whose refusal says nothing of a place."""
@@ -419,4 +421,5 @@ def _unanswered(method: str, why: str, *, write: bool) -> GatewayError:
 
 
 def _given_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return {name: None if value is CLEARED else value for name, value in given.items()}

@@ -3,7 +3,8 @@
 An app that is declared as an agent has sessions (agents.sessions.*), with a Stop button; another
 has the line of assistant.threads.*, which fades after two minutes. A session is made by its first
 status, which carries its title: a stream would make it without one, and a title that comes later is
-ignored. Texts wait for that call alone, and at most AT_MOST seconds. Taking a status away and
+ignored. Both bear the name and picture of the agent on turn, and a session keeps them until it is
+given others. Texts wait for that call alone, and at most AT_MOST seconds. Taking a status away and
 setting a title are tried again.
 
 See https://docs.slack.dev/ai/agent-sessions and the pages of both methods.
@@ -17,7 +18,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from adapters.slack.connection.web_api import Refusal
+from adapters.slack.connection.web_api import CLEARED, Refusal
 from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.refusals import Refusals
 from adapters.slack.outbound.session_titles import DesiredTitle, SessionTitles
@@ -47,6 +48,8 @@ SET_TITLE = "assistant.threads.setTitle"
 
 AT_MOST = 4.0
 """Seconds that such a call may take: texts wait behind it."""
+FEW = 0.5
+"""Level of the bucket of statuses below which another agent's turn is not worth one."""
 LASTS = 600.0
 """Seconds after which a session's status is set anew: Slack forgets it after about an hour."""
 TITLE = 200
@@ -84,6 +87,8 @@ class ThreadStatuses:
         self._wake = asyncio.Event()
         self._noted: set[str] = set()
         """Sessions that show the line of a status as well: a session has no words for a silence."""
+        self._faced: dict[str, tuple[str, ...]] = {}
+        """Arguments with agents' names and pictures that sessions were given."""
         self._to_clear: dict[str, Place] = {}
         """Places whose status is still to be cleared."""
         self._shown: dict[str, tuple[Place, BusyState, float]] = {}
@@ -125,8 +130,11 @@ class ThreadStatuses:
         """True while Slack keeps showing this status."""
         if self._refusals.hold(place):
             return False
-        _, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
-        return shown == state and now - since < LASTS
+        there, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
+        stands = shown == state and now - since < LASTS
+        if stands and there.agent != place.agent:
+            return self._calls.bucket(place, SET_STATUS).level < FEW
+        return stands
 
     async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
         """Set the title with the next status or `catch_up`; answers don't wait."""
@@ -183,13 +191,15 @@ class ThreadStatuses:
                 if state != "silent":
                     return
                 self._noted.add(name)
-        await self._write(place, SET_NOTE, status=_NOTE[state])
+        looks = self._calls.looks(place, place.agent) if _NOTE[state] else {}
+        await self._write(place, SET_NOTE, status=_NOTE[state], **looks)
 
     async def _set_session(self, place: Place, state: BusyState) -> None:
         """Set the session's status, and its title if this makes it."""
         title = self._titles.desired(place)
         _, user = self._calls.asker(place)
         arguments = {"status": _STATUS[state], "title": title.text if title else None}
+        arguments |= self._looks(place, state)
         try:
             answer = await self._write(
                 place, SET_STATUS, **arguments, initiator_user_id=user if place.asker else None
@@ -203,6 +213,14 @@ class ThreadStatuses:
         if UNSTOPPABLE in _warnings(answer):
             self._tell_unstoppable(place.key.workspace)
 
+    def _looks(self, place: Place, state: BusyState) -> Mapping[str, Any]:
+        """The agent's name and picture, or what takes another one's back."""
+        name, agent = str(place.key), place.agent if state in AT_WORK else ""
+        before, looks = self._faced.pop(name, ()), self._calls.looks(place, agent)
+        if looks:
+            self._faced[name] = (*looks,)
+        return {**dict.fromkeys(before, CLEARED), **looks}
+
     def _tell_unstoppable(self, team: str) -> None:
         text = NO_STOP.format(team=team)
         if team not in self._unstoppable:
@@ -214,8 +232,8 @@ class ThreadStatuses:
         place = title.place
         if not self._refusals.hold(place) and not self._titles.is_due(title):
             async with self._locks.setdefault(str(place.key), asyncio.Lock()):
-                _, state, _ = self._shown.get(str(place.key), (place, "idle", 0.0))
-                await self._set(place, state)
+                there, state, _ = self._shown.get(str(place.key), (place, "idle", 0.0))
+                await self._set(there, state)
         if self._refusals.hold(place):
             where = {"channel_id": place.key.channel, "thread_ts": place.key.root}
             await self._calls.write_form(place, SET_TITLE, patience=0.0, title=title.text, **where)

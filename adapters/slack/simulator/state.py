@@ -342,6 +342,10 @@ class Session:
     title: str = ""
     note: str = ""
     note_since: float = 0.0
+    note_name: str = ""
+    """Whose note it is, where that is not the app."""
+    looks: dict[str, str] = field(default_factory=dict)
+    """Name and picture of the agent at work, by their arguments."""
     loading: list[str] = field(default_factory=list)
     prompts: list[Json] = field(default_factory=list)
 

@@ -19,7 +19,7 @@ STOPPED = "agent_session_stopped"
 """The event of the Stop button, which people have only while the app is subscribed to it."""
 UNSTOPPABLE = "missing_agent_session_stopped_event_subscription"
 STATUSES: tuple[str, ...] = get_args(SessionStatus)
-LONGEST_TITLE = 200
+LONGEST_TITLE = LONGEST_NAME = 200
 MOST_LOADING = 10
 MOST_PROMPTS = 4
 
@@ -42,6 +42,7 @@ def set_session_status(call: Call) -> Json:
     session.status = cast("SessionStatus", status)
     session.since = call.world.clock.time()
     session.note = ""
+    _show_agent(call, session)
     answer: Json = {"status": status, "agent_status": status, "title": session.title}
     if STOPPED not in call.world.app.events:
         answer["warning"] = UNSTOPPABLE
@@ -69,6 +70,7 @@ def set_note(call: Call) -> Json:
     if not isinstance(loading, list) or len(cast("list[Any]", loading)) > MOST_LOADING:
         raise ApiError("invalid_arguments")
     session.note = call.text("status")
+    session.note_name = call.text("username") if session.note else ""
     session.loading = [str(each) for each in cast("list[Any]", loading)]
     session.note_since = call.world.clock.time()
     if not session.note and session.status == "processing":
@@ -124,6 +126,22 @@ def _agents_place(call: Call) -> tuple[Channel, str]:
     if not call.text("thread_ts"):
         raise ApiError("thread_ts_required")
     return channel, thread_of(call, channel)
+
+
+def _show_agent(call: Call, session: Session) -> None:
+    """Give a session its agent's name and picture, until they are cleared.
+
+    Source: https://docs.slack.dev/reference/methods/agents.sessions.setStatus (its arguments
+    username, icon_emoji and icon_url; which error tells of a missing scope is assumed).
+    """
+    for name in ("username", "icon_emoji", "icon_url"):
+        if name not in call.arguments:
+            continue
+        if "chat:write.customize" not in call.grant.scopes:
+            raise ApiError("missing_scope", needed="chat:write.customize")
+        if len(call.text(name)) > LONGEST_NAME and name == "username":
+            raise ApiError("invalid_arguments")
+        session.looks[name] = call.text(name)
 
 
 def _check_initiator(call: Call, channel: Channel) -> None:

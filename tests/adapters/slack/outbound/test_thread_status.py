@@ -10,12 +10,13 @@ import pytest
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.testing import (
     HOME,
+    AppSettings,
     ConnectionReset,
     ServerError,
     SlackSimulator,
     TooManyRequests,
 )
-from tests.adapters.slack.desk import Desk, advancing, speech, surface_of
+from tests.adapters.slack.desk import Desk, advancing, at_desk, speech, surface_of
 
 SET_STATUS, RENAME = "agents.sessions.setStatus", "agents.sessions.rename"
 
@@ -220,3 +221,41 @@ async def test_a_session_says_that_its_model_is_silent_and_no_longer_than_that(d
         seen.append((session.status, session.note))
     silent = ("processing", "is waiting for the model\u2026")
     assert seen == [("processing", ""), silent, ("processing", ""), silent, ("active", "")]
+
+
+async def test_the_status_bears_the_agent_on_turn_and_nobody_afterwards(desk: Desk) -> None:
+    def looks() -> dict[str, str]:
+        session = desk.slack.session("general", desk.asked)
+        return session.looks if session else {}
+
+    await desk.surface.busy(replace(desk.place, agent="refunds"), "working")
+    assert looks()["username"] == "refunds"
+    await desk.surface.busy(replace(desk.place, agent="refunds"), "working")
+    assert len(desk.slack.calls(SET_STATUS)) == 1
+    await desk.surface.busy(replace(desk.place, agent="billing"), "working")
+    assert looks()["username"] == "billing"
+    await desk.surface.busy(desk.place, "idle")
+    assert not any(looks().values())
+    assert [call.error for call in desk.slack.calls(SET_STATUS)] == ["", "", ""]
+
+
+@pytest.mark.parametrize("scoped", [True, False])
+async def test_a_status_line_is_the_agents_where_the_app_may_write_under_names(
+    scoped: bool,
+) -> None:
+    scopes = AppSettings().scopes - (set() if scoped else {"chat:write.customize"})
+    async with at_desk(AppSettings(agent=False, scopes=frozenset(scopes))) as desk:
+        await desk.surface.busy(replace(desk.place, agent="refunds"), "working")
+        session = desk.slack.session("general", desk.asked)
+        assert session is not None
+        assert (session.note, session.note_name) == ("is working…", "refunds" if scoped else "")
+
+
+async def test_where_statuses_are_scarce_another_turn_is_not_worth_one(desk: Desk) -> None:
+    for number in range(100):
+        await desk.surface.busy(replace(desk.place, agent=f"a{number}"), "working")
+    assert 5 < len(desk.slack.calls(SET_STATUS)) < 50
+    await desk.surface.busy(desk.place, "idle")
+    session = desk.slack.session("general", desk.asked)
+    assert session is not None
+    assert session.status == "active"
