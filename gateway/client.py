@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import AsyncIterator, Sequence
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from gateway.base.paths import read_ordinary
 from gateway.errors import GatewayError
 from gateway.events import GrantKind, InputRequested, SessionEvent
 from gateway.values import Origin, value
@@ -42,29 +41,13 @@ class SentFile:
         Blocks. Raises GatewayError for a folder, a pipe, a device, or what can't be read.
         """
         try:
-            _check_regular(path, path.stat())  # a device may act on being opened
-            flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-            with open(os.open(path, flags), "rb") as file:
-                _check_regular(path, facts := os.fstat(file.fileno()))
-                size = facts.st_size
-                data = file.read(int(largest) + 1) if size <= largest else b""
+            data, size = read_ordinary(path, int(largest))
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "no file has such a name"
             raise GatewayError(f"The file {str(path)!r} can't be read: {why}.") from error
-        if len(data) > largest:  # it grows, or does not say its size
-            size, data = max(size, len(data)), b""
         kind = guess_type(path.name)[0] or "application/octet-stream"
         left_out = 0 if data else size
         return cls(name=path.name, media_type=kind, data=data, left_out=left_out)
-
-
-def _check_regular(path: Path, facts: os.stat_result) -> None:
-    mode = facts.st_mode
-    if stat.S_ISDIR(mode):
-        raise GatewayError(f"{str(path)!r} is a folder. Name a file in it.")
-    if not stat.S_ISREG(mode):
-        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-        raise GatewayError(f"{str(path)!r} is a {kind}, not a file.")
 
 
 FORK_HERE = (

@@ -31,19 +31,41 @@ def store_folder() -> Path:
     return _base("XDG_DATA_HOME", ".local/share") / "parley"
 
 
-def read_bounded(path: Path, longest: int) -> bytes:
-    """The bytes of an ordinary file.
+def read_ordinary(path: Path, longest: int) -> tuple[bytes, int]:
+    """Data and size of an ordinary file; too much is left out.
 
-    Raises OSError, also for a longer one.
+    Blocks. Raises OSError, also for a folder, a pipe or a device.
     """
-    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(file, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise OSError("it is not an ordinary file")
-        data = opened.read(longest + 1)
-    if len(data) > longest:
+    _check_ordinary(path.stat())  # a device may act on being opened
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _check_ordinary(facts := os.fstat(file))
+        data, size = b"", facts.st_size
+        if size <= longest:
+            with open(file, "rb", closefd=False) as opened:
+                data = opened.read(longest + 1)
+    finally:
+        os.close(file)
+    size = max(size, len(data))  # it grows, or does not say its size
+    return (data if size <= longest else b""), size
+
+
+def read_bounded(path: Path, longest: int) -> bytes:
+    """Data of an ordinary file.
+
+    Blocks. Raises OSError, also for a longer one.
+    """
+    data, size = read_ordinary(path, longest)
+    if size > longest:
         raise OSError(errno.EFBIG, f"it has more than {longest:,} bytes")
     return data
+
+
+def _check_ordinary(facts: os.stat_result) -> None:
+    kinds = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+    kind = stat.S_IFMT(facts.st_mode)
+    if kind != stat.S_IFREG:
+        raise OSError(errno.EINVAL, f"it is a {kinds.get(kind, 'device')}, not a file")
 
 
 def make_private(folder: Path) -> None:

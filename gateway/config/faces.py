@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
+from gateway.base.paths import read_ordinary
 from gateway.config.conversable import ConversableTeam
 from gateway.config.nesting import with_inner
 from gateway.config.teams import GroupTeam, TeamConfig
@@ -51,11 +52,10 @@ class FaceConfig(Section):
         if self.avatar and not self.address:
             path = config_folder(info) / Path(self.avatar).expanduser()
             try:
-                with path.open("rb") as file:
-                    self._picture = file.read(LARGEST + 1)
+                self._picture, _ = read_ordinary(path, LARGEST)
             except OSError as error:
                 raise setting_error("avatar", f"{path} can't be read: {error.strerror}") from error
-            if len(self._picture) > LARGEST or not self._picture.startswith(_PNG):
+            if not self._picture.startswith(_PNG):
                 said = f"found {path}, expected a PNG of at most {LARGEST // 1000} kB"
                 raise setting_error("avatar", said)
         return self

@@ -34,10 +34,10 @@ async def test_a_file_is_read_with_its_name_and_type(tmp_path: Path, monkeypatch
     ("name", "said"),
     [
         ("nothing.txt", "can't be read: No such file or directory."),
-        ("folder", "is a folder. Name a file in it."),
-        ("pipe", "is a pipe, not a file."),
+        ("folder", "can't be read: it is a folder, not a file."),
+        ("pipe", "it is a pipe, not a file."),
         ("loop", "can't be read: Too many levels of symbolic links."),
-        ("/dev/null", "is a device, not a file."),
+        ("/dev/null", "it is a device, not a file."),
         ("a\0b", "no file has such a name."),
         ("x" * 5000, "can't be read: File name too long."),
         ("large", "has 11 bytes. The chat sends at most 10 bytes with a message."),

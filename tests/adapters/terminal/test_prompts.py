@@ -55,8 +55,8 @@ def test_arguments_have_their_place_or_follow(
         ("x" * 41, lambda path: path.write_text("x"), "a name has up to 40 letters"),
         ("long", lambda path: path.write_text("x" * (LONGEST + 1)), "more than 64,000 bytes"),
         ("latin", lambda path: path.write_bytes(b"\xfc"), "it is not UTF-8 text"),
-        ("pipe", os.mkfifo, "it is not an ordinary file"),
-        ("folder", Path.mkdir, "Is a directory|not an ordinary file"),
+        ("pipe", os.mkfifo, "it is a pipe, not a file"),
+        ("folder", Path.mkdir, "it is a folder, not a file"),
         ("gone", lambda path: path.symlink_to("nowhere"), "No such file"),
     ],
 )

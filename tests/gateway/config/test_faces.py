@@ -1,5 +1,6 @@
 """`[faces]`: what may stand there, and what it says."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -43,12 +44,15 @@ def mistakes(folder: Path, text: str) -> list[tuple[str, str]]:
         ("[faces.support.triage]\navatar = 'no.png'", "avatar", "No such file"),
         ("[faces.support.triage]\navatar = 'a.txt'", "avatar", "a PNG of at most 256 kB"),
         ("[faces.support.triage]\navatar = 'big.png'", "avatar", "a PNG of at most 256 kB"),
+        ("[faces.support.triage]\navatar = 'pipe'", "avatar", "it is a pipe, not a file"),
+        ("[faces.support.triage]\navatar = '.'", "avatar", "it is a folder, not a file"),
         ("[faces.support.triage]\navatar = 'http://a.example/b.png'", "avatar", "can't be read"),
         (f"[faces.support.triage]\nname = '{'a' * 81}'", "name", "80"),
     ],
 )
 def test_a_mistake_is_told_at_its_place(tmp_path: Path, text: str, place: str, said: str) -> None:
     (tmp_path / "a.txt").write_text("no picture")
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "big.png").write_bytes(drawn("x") + b"\0" * LARGEST)
     ((path, found),) = mistakes(tmp_path, text)
     assert path.endswith(place)
