@@ -138,6 +138,10 @@ class DeliveryHost(Protocol):
         """Close requests within calls that can't be shown: one, or all."""
         ...
 
+    async def refuse_fork(self, thread: str, seq: int, why: str, person: str) -> None:
+        """Tell whoever asked for a fork that it can't begin; see `forks.refuse`."""
+        ...
+
     def count_part(self, platform: str, result: PartResult, seconds: float) -> None:
         """Count a message of a platform, and the seconds it took."""
         ...

@@ -13,7 +13,7 @@ from gateway.runtime.lifecycle import GatewayParts
 from gateway.sessions.event_bus import watch
 from gateway.sessions.human_requests import input_requested
 from gateway.store.units import events as event_units
-from gateway.store.units import requests
+from gateway.store.units import forks, requests
 
 
 class HostDelivery:
@@ -56,6 +56,11 @@ class HostDelivery:
     async def close_unshown(self, thread: str, request: str = "") -> None:
         """Close requests within calls that can't be shown: one, or all."""
         self._bus.publish(thread, await self._store.run(requests.close_unshown, thread, request))
+
+    async def refuse_fork(self, thread: str, seq: int, why: str, person: str) -> None:
+        """Tell whoever asked for a fork that it can't begin; see `forks.refuse`."""
+        for event in await self._store.run(forks.refuse, thread, seq, why, person):
+            self._bus.publish(event.thread, [event])
 
     def count_part(self, platform: str, result: PartResult, seconds: float) -> None:
         """Count a message that was written to a platform, or was not."""

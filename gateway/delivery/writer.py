@@ -441,7 +441,9 @@ class Writer:
                 self._trace_call(step, "failed")
                 self._count(row, "failed")
                 self._host.note_undelivered(self._surface.platform, row.reason)
-                if gone and step.item.place is None:
+                if self._home.key.forked:
+                    await self._give_up(row.reason, step.item.asker)
+                elif gone and step.item.place is None:
                     await self._tell_asker(step.item.asker, obstacle)
                     await self._give_up(row.reason)
             case SendRetry(delay=None, why=why):
@@ -449,7 +451,7 @@ class Writer:
                 self._host.note_undelivered(self._surface.platform, why)
                 if not await self._backoff.wait():
                     self._count(row, "failed")
-                    await self._give_up("the platform could not be reached")
+                    await self._give_up("the platform could not be reached", step.item.asker)
             case SendRetry(delay=delay, asked=asked):
                 self._trace_call(step, "wait_seconds", delay or 0.0)
                 if asked:
@@ -490,11 +492,15 @@ class Writer:
         if obstacle and asker.startswith(self._people) and offers(self._surface, DirectSurface):
             await self._surface.tell_asker(self._place(None, asker), obstacle)
 
-    async def _give_up(self, why: str) -> None:
+    async def _give_up(self, why: str, asker: str = "") -> None:
+        """Tell nothing more; `asker` has asked for what is a fork."""
         LOG.error("thread %s: nothing can be told there: %s", self._home.thread, why)
         self._gone = True
         self._view.mute()
-        await self._outbox.run(outbox.give_up, self._home.thread, self._view.seq, why)
+        if self._home.key.forked:
+            await self._host.refuse_fork(self._home.thread, self._view.seq, why, asker)
+        else:
+            await self._outbox.run(outbox.give_up, self._home.thread, self._view.seq, why)
         await self._host.close_unshown(self._home.thread)
 
     async def _report_failed(self, step: Step) -> None:

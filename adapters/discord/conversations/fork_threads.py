@@ -1,20 +1,23 @@
 """Threads of forks that begin apart: private ones and posts.
 
-Such a thread is made before the fork's first message. If the process ended in between, it is found
-again by its title: it is the bot's own, and no conversation is known there.
+Such a thread is made before the fork's first message, and kept under the fork's key. If the process
+ended before it was kept, it is found again by its title: it is the bot's own, and no conversation
+is known there.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
+from weakref import WeakValueDictionary
 
 from adapters.discord.config import Threads
 from adapters.discord.connection.rest import TITLE_BLOCKED, ApiError, Rest
 from adapters.discord.connection.values import parse_channel, snowflake
-from adapters.discord.conversations.known_roots import THREAD, KnownRoots
+from adapters.discord.conversations.known_roots import FORK, MAKING, THREAD, KnownRoots
 from gateway.adapter import AdapterHost
 from gateway.client import ThreadInfo
 from gateway.conversation import ConversationKey
@@ -26,6 +29,7 @@ PRIVATE = 12
 TITLE = 60
 """Characters of a thread's title."""
 UNTITLED = "Conversation"
+ORIGIN_GONE = "Its thread was deleted, so nobody knows who may read a copy."
 POST = "-# A copy of a post goes on here."
 CLOCKS = 60.0
 """Seconds by which Discord's clock may be behind ours."""
@@ -45,6 +49,7 @@ class ForkThreads:
         self._threads = threads
         self._roots = roots
         self._make_private = make
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def thread(self, key: ConversationKey, asker: str) -> str:
         """The fork's own thread; "" if its channel has its first message.
@@ -58,24 +63,50 @@ class ForkThreads:
         found = await self._host.conversations.thread_at(key)
         if found is None:
             raise CallRejected("The fork is not there any more.", gone=True)
-        thread = await self._made_before(key, found)
-        thread = thread or await self._make(key, label(found.title, TITLE), private=private)
+        async with self._locks.setdefault(key.channel, asyncio.Lock()):
+            thread = await self._own(key, found, private=private)
         if private and asker:
             await self._rest.call("PUT", f"/channels/{thread}/thread-members/{asker}")
         return thread
 
+    async def _own(self, key: ConversationKey, fork: ThreadInfo, *, private: bool) -> str:
+        """The fork's thread: kept, made by an earlier run, or new."""
+        await self._roots.look_up(FORK, key)
+        kept = self._roots.place(FORK, key)
+        if kept not in ("", MAKING):
+            return kept
+        if not kept:
+            await self._roots.keep(FORK, key, MAKING)
+        thread = await self._made_before(key, fork) if kept else ""
+        thread = thread or await self._make(key, label(fork.title, TITLE), private=private)
+        await self._roots.keep(FORK, key, thread)
+        return thread
+
     async def _is_of_private(self, key: ConversationKey) -> bool:
-        """True if it is the fork of a private thread."""
+        """True if it is the fork of a private thread.
+
+        Raises CallRejected where nobody knows.
+        """
         origin = replace(key, root=key.forked)
         await self._roots.look_up(THREAD, origin)
-        thread = self._roots.place(THREAD, origin) or origin.root
-        if not thread.isdecimal():  # begun with a command, and no private thread
+        if self._roots.place(THREAD, origin):
+            return True
+        if not origin.root.isdecimal():  # begun with a command, and no private thread
             return False
+        found = await self._read(f"/channels/{origin.root}")
+        if found is not None:
+            return found["type"] == PRIVATE
+        # A public thread has the number of its first message, which stands in the channel.
+        if await self._read(f"/channels/{key.channel}/messages/{origin.root}") is None:
+            raise CallRejected(ORIGIN_GONE, gone=True)
+        return False
+
+    async def _read(self, path: str) -> Mapping[str, Any] | None:
         try:
-            return (await self._rest.call("GET", f"/channels/{thread}"))["type"] == PRIVATE
+            return await self._rest.call("GET", path)
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
-                return False
+                return None
             raise
 
     async def _made_before(self, key: ConversationKey, fork: ThreadInfo) -> str:
@@ -88,7 +119,8 @@ class ForkThreads:
             own = (each.get("parent_id"), each.get("owner_id")) == (key.channel, me)
             if own and each["name"] in titles and int(each["id"]) > since:
                 there = replace(key, root=str(each["id"]))
-                if await self._host.conversations.thread_at(there) is None:
+                known = await self._roots.look_up_root(there.root)
+                if not known and await self._host.conversations.thread_at(there) is None:
                     return there.root
         return ""
 

@@ -9,8 +9,12 @@ from __future__ import annotations
 from gateway.adapter import Marks
 from gateway.conversation import ConversationKey
 
-THREAD, MESSAGE = "thread", "asked"
-"""Kinds of places: a private thread, and the message that is a command's answer."""
+THREAD, MESSAGE, FORK = "thread", "asked", "fork"
+"""Kinds of places: a private thread, the message that is a command's answer, and the thread of a
+fork that has no message yet.
+"""
+MAKING = "making"
+"""In the place of one that is being made."""
 ROOT = "root"
 """First word of the marks by which places are found."""
 
@@ -27,8 +31,9 @@ class KnownRoots:
     def load(self, name: str, place: str) -> None:
         """Know a place by its mark, if that is one."""
         kind, _, root = name.partition(":")
-        if kind in (THREAD, MESSAGE):
+        if kind in (THREAD, MESSAGE, FORK):
             self._places[name] = place
+        if kind in (THREAD, MESSAGE):
             self._roots[place] = root
 
     def place(self, kind: str, key: ConversationKey) -> str:
@@ -42,7 +47,8 @@ class KnownRoots:
     async def keep(self, kind: str, key: ConversationKey, place: str) -> None:
         """Keep a place for all nodes, and know it. Raises GatewayError."""
         name = f"{kind}:{key.root}"
-        await self._marks.keep(self._account, f"{ROOT}:{place}", name, of=key)
+        if place != MAKING:
+            await self._marks.keep(self._account, f"{ROOT}:{place}", name, of=key)
         await self._marks.keep(self._account, name, place, of=key)
         self.load(name, place)
 

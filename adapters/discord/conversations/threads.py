@@ -24,6 +24,7 @@ from adapters.discord.connection.rest import (
     THREAD_EXISTS,
     TITLE_BLOCKED,
     UNKNOWN_CHANNEL,
+    UNKNOWN_MESSAGE,
     ApiError,
     Rest,
 )
@@ -227,6 +228,8 @@ class MessageTargets:
                 return await self._open_new(key, root, replace(opening, title=""))
             if error.code == UNKNOWN_CHANNEL:
                 raise
+            if error.code == UNKNOWN_MESSAGE:  # maybe the number of a private thread
+                raise CallRejected(str(error), gone=True, obstacle="absent") from error
             LOG.info("no thread in channel %s, replies instead: %s", key.channel, error)
             return MessageTarget(key.channel, reply_to=root)
 

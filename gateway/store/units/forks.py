@@ -35,8 +35,9 @@ from gateway.store.records import Thread
 from gateway.store.units.adapters import OWN, mark, own_mark
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
-from gateway.store.units.outbox import OUTBOX
+from gateway.store.units.outbox import OUTBOX, give_up
 from gateway.store.units.rows import GONE_MARK, OPEN_STATUSES, find_thread, first, scalar
+from gateway.store.units.threads import thread_at
 from gateway.store.value_rows import add, insert, put, update
 from gateway.store.work import rows as work_rows
 
@@ -44,6 +45,7 @@ FORKED = "This thread is a fork of {title!r}, from the end of its turn {n} of {l
 NOT_UNDONE = " What calls of later turns did outside of the work folder is not undone:{calls}"
 FOLDER_OF_NOW = " The work folder of then is not kept: it has that of now."
 MORE_CALLS = "and {more} more"
+REFUSED = "The copy of this thread that you asked for could not begin: {why}"
 NO_STATE = "The thread has no turn whose state is kept, so it can't be forked."
 TOO_FAR = "The thread can only be forked from the ends of its last turns ({most})."
 
@@ -196,13 +198,34 @@ def begin_at(connection: Connection, message: OutboxRow, root: str) -> Conversat
     thread = message.thread
     connection.lock(thread)
     insert(connection, OUTBOX, message)
-    key = replace(find_thread(connection, thread).key, root=root)
+    before = find_thread(connection, thread).key
+    key = replace(before, root=root)
+    if before.forked:  # what was kept to find its place
+        connection.execute("DELETE FROM marks WHERE conversation = :key", {"key": str(before)})
     # Whoever was so fast to write below that message before it was known has begun a thread there.
     at = {"key": str(key), "thread": thread}
     connection.execute("UPDATE threads SET current = FALSE WHERE key = :key AND id <> :thread", at)
     update(connection, "threads", thread, key=str(key))
     connection.execute("UPDATE turns SET destination = :key WHERE thread = :thread", at)
     return key
+
+
+@writes
+def refuse(
+    connection: Connection, fork: str, seq: int, why: str, person: str
+) -> tuple[SessionEvent, ...]:
+    """Give up a fork that its platform refuses; its origin says so.
+
+    `seq` is as in `give_up`, `person` has asked for the fork. Raises NotFound.
+    """
+    give_up(connection, fork, seq, why)
+    key = find_thread(connection, fork).key
+    if (origin := thread_at(connection, replace(key, root=key.forked))) is None:
+        return ()
+    connection.lock(origin.id)
+    text = REFUSED.format(why=f"{why.rstrip('.')}.")
+    told = Notice(thread=origin.id, text=text, level="warning", person=person)
+    return add_events(connection, origin.id, [told])
 
 
 class _Copy:

@@ -55,6 +55,7 @@ QUIET_OPERATIONS = {
     "take_out": "carries out a deletion, which has its row",
     "finish_page": "what is still to be read after a pause: nobody decides it",
     "give_up": "what stands on a platform, where the messages are",
+    "refuse": "what stands on a platform, where the messages are",
     "index_words": "words of what is stored, for searches",
     "join": "messages that were let in",
     "keep_time": "the clock",

@@ -9,8 +9,15 @@ from typing import Any
 import pytest
 
 from adapters.discord.custom_ids import FORK
-from adapters.discord.testing import Channel, ConnectionReset, DiscordSimulator, Message
+from adapters.discord.testing import (
+    Channel,
+    ConnectionReset,
+    DiscordSimulator,
+    Message,
+    Refusal,
+)
 from gateway.gateway import Gateway
+from gateway.store.units import adapters, forks, threads
 from tests.adapters.discord.serving import (
     bot_messages,
     bot_texts,
@@ -177,3 +184,147 @@ async def test_a_thread_of_a_fork_that_nobody_heard_of_is_made_once(
         await said(discord, fork, "is a fork of")
         await wait_delivered(gateway)
     assert len(new_threads(discord, channel, thread)) == 1
+
+
+async def test_a_fork_takes_no_thread_that_is_another_conversations(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    question = "a question that is as long as the title of a thread may be, or longer"
+    config = config_of(discord, threads="private")
+    model = ScriptedModel(*ANSWERS)
+    async with serving(discord, tmp_path, partial(solo, model), config=config) as gateway:
+        await wait_commands(discord)
+        known = list[Channel]()
+        for person, answer in ((bob, "One."), (alice, "Two.")):
+            await person.mentions(general, question)
+            known += await discord.until(partial(new_threads, discord, general, *known))
+            await said(discord, known[-1], answer)
+        reset = ConnectionReset(committed=False)
+        discord.faults.plan(
+            reset, when=lambda call: call.method == "POST" and call.path.endswith("/threads")
+        )
+        await alice.slash(known[1], "fork")
+        (fork,) = await discord.until(partial(new_threads, discord, general, *known))
+        await said(discord, fork, "is a fork of")
+        await wait_delivered(gateway)
+    assert {each.name for each in (*known, fork)} == {known[0].name}
+    assert all("fork" not in text for each in known for text in bot_texts(discord, each))
+    assert [alice.id in each.members for each in (known[0], fork)] == [False, True]
+
+
+async def test_two_forks_whose_threads_nobody_heard_of_have_one_each(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    config = config_of(discord, threads="private")
+    model = ScriptedModel(*ANSWERS)
+    async with serving(discord, tmp_path, partial(solo, model), config=config) as gateway:
+        thread = await two_turns(discord, gateway)
+        reset = ConnectionReset(committed=True)
+        discord.faults.plan(
+            reset,
+            when=lambda call: call.method == "POST" and call.path.endswith("/threads"),
+            times=2,
+        )
+        for _ in range(2):
+            await alice.slash(thread, "fork")
+        found = await discord.until(
+            lambda: (len(found := new_threads(discord, general, thread)) > 1 and found) or None
+        )
+        for each in found:
+            await said(discord, each, "is a fork of")
+        await wait_delivered(gateway)
+    assert len(new_threads(discord, general, thread)) == 2
+    marks = await gateway.store.run(adapters.marks, "discord", "")
+    assert [name for name in marks if "fork" in name or "fork" in marks[name]] == []
+
+
+UNKNOWN = Refusal(404, 10003, "Unknown Channel")
+NO_ACCESS = Refusal(403, 50001, "Missing Access")
+
+
+@pytest.mark.parametrize("refusal", [UNKNOWN, NO_ACCESS], ids=["unknown", "no access"])
+async def test_the_fork_of_a_thread_that_nobody_can_look_at_does_not_begin_in_public(
+    refusal: Refusal, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    config = config_of(discord, threads="private")
+    model = ScriptedModel(*ANSWERS)
+    async with serving(discord, tmp_path, partial(solo, model), config=config) as gateway:
+        thread = await two_turns(discord, gateway)
+        await alice.slash(thread, "fork")
+        (fork,) = await discord.until(lambda: new_threads(discord, general, thread))
+        await said(discord, fork, "is a fork of")
+        await wait_delivered(gateway)
+    async with serving(discord, tmp_path, partial(solo, ScriptedModel())) as gateway:
+        discord.faults.plan(refusal, method="GET", path=f"/channels/{fork.id}", times=-1)
+        await alice.slash(fork, "fork")
+        told = await said(discord, fork, "that you asked for could not begin: ")
+        await wait_delivered(gateway)
+    assert alice.mention in told.content
+    assert all("fork" not in text for text in bot_texts(discord, general))
+
+
+async def test_what_belongs_to_a_private_thread_that_was_deleted_is_never_said_in_public(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    config = config_of(discord, threads="private")
+    model = ScriptedModel(*ANSWERS)
+    async with serving(discord, tmp_path, partial(solo, model), config=config) as gateway:
+        thread = await two_turns(discord, gateway)
+        await alice.slash(thread, "fork")
+        (fork,) = await discord.until(lambda: new_threads(discord, general, thread))
+        await said(discord, fork, "is a fork of")
+        await wait_delivered(gateway)
+        begun = await gateway.store.run(threads.threads, search="fork")
+
+    def ask(connection: Any) -> Any:
+        key = begun[0].key
+        by = f"discord:{alice.id}"
+        return forks.begin_fork(
+            connection, begun[0].id, 2, "f", folder=True, key=key.fork("f"), by=by
+        )
+
+    store: Any = gateway.store
+    async with store.own():
+        await store.write(ask)  # as a process that was killed right after it
+    discord.delete(fork)
+    before = len(bot_texts(discord, general))
+    async with serving(discord, tmp_path, partial(solo, ScriptedModel())) as gateway:
+        await discord.until(lambda: alice.direct.messages)
+        await wait_delivered(gateway)
+    assert len(bot_texts(discord, general)) == before
+    assert new_threads(discord, general, thread) == []
+
+
+async def test_the_fork_of_a_public_thread_that_was_deleted_begins_in_its_channel(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel(*ANSWERS)
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        thread = await two_turns(discord, gateway)
+        discord.faults.plan(UNKNOWN, method="GET", path=f"/channels/{thread.id}", times=-1)
+        await alice.slash(thread, "fork")
+        await said(discord, general, "is a fork of")
+        await wait_delivered(gateway)
+
+
+async def test_who_asked_for_a_fork_that_can_t_begin_is_told_where_they_asked(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel(*ANSWERS)
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        thread = await two_turns(discord, gateway)
+        refusal = Refusal(403, 50013, "Missing Permissions")
+        path = f"/channels/{general.id}/messages"
+        discord.faults.plan(refusal, method="POST", path=path, times=-1)
+        await alice.slash(thread, "fork")
+        told = await said(discord, thread, "that you asked for could not begin: ")
+        await wait_delivered(gateway)
+    assert "Missing Permissions (50013) in #general." in told.content
+    assert alice.mention in told.content
+    assert alice.direct.messages == {}

@@ -10,7 +10,7 @@ import pytest
 
 from adapters.slack.action_ids import FORK
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing import ConnectionReset, RealClock, SlackSimulator
+from adapters.slack.testing import ConnectionReset, RealClock, Refusal, SlackSimulator
 from gateway.store.units import forks, outbox, rows
 from tests.adapters.slack.serving import EVERYWHERE, ServedSlack, served
 from tests.fakes.tested_store import rows_of
@@ -173,3 +173,18 @@ async def test_a_fork_that_ended_before_its_root_begins_with_the_next_start(
             assert begun.ts != asked.ts
             await slack.person("ann").says("general", "third", thread=begun)
             await run.until(lambda: run.asked == 1)
+
+
+async def test_who_asked_for_a_fork_that_slack_refuses_is_told_where_they_asked(
+    tmp_path: Path,
+) -> None:
+    async with simulated() as slack, served(slack, tmp_path) as run:
+        asked = await two_turns(run)
+        slack.fail("chat.postMessage", Refusal("restricted_action"), times=1)
+        await slack.person("ann").says("general", "!fork", thread=asked)
+        await run.until(lambda: any("could not begin" in text for text in texts(run)))
+        await run.delivered()
+        (told,) = [each for each in slack.channel("general").visible() if "could not" in each.text]
+        assert told.root == asked.ts
+        assert slack.person("ann").mention in str(told.blocks)
+        assert await roots(run) == []

@@ -251,6 +251,31 @@ async def test_a_fork_of_a_platforms_thread_begins_with_its_first_message(tmp_pa
         assert await store.read(broken_laws) == []
 
 
+async def test_a_fork_that_its_platform_refuses_is_given_up_and_told_where_it_was_asked_for(
+    tmp_path: Path,
+):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store, "1", number="1")
+        await end(store, work, checkpoints=(snapshot("1"),))
+        await store.run(outbox.give_up, "t", 9, "")  # all is told there
+        key = KEY.fork("f")
+
+        def begin(connection: Any) -> Any:
+            return forks.begin_fork(connection, "t", 1, "f", folder=True, key=key, by=ANN.id)
+
+        (origin,) = await store.write(begin)
+        (told,) = await store.run(forks.refuse, "f", origin.seq, "Not here.", ANN.id)
+        assert (told.thread, told.person, told.level) == ("t", ANN.id, "warning")
+        assert told.text == "The copy of this thread that you asked for could not begin: Not here."
+        delivery = await store.run(outbox.delivery, "f")
+        assert (delivery.gone, delivery.told) == ("Not here.", origin.seq)
+        await store.run(deletion.delete_thread, "t")
+        with pytest.raises(NotFound):
+            await store.run(forks.refuse, "f", origin.seq, "Not here.", ANN.id)
+        assert await store.read(broken_laws) == []
+
+
 async def test_a_fork_can_be_forked_and_outlives_its_thread(tmp_path: Path):
     store = new_store(tmp_path)
     async with store.own():
