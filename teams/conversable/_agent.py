@@ -169,7 +169,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, AgentCompo
         self.clear_history()
         self.reset_consecutive_auto_reply_counter()
         self.stop_reply_at_receive()
-        if self.client is not None:
-            self.client.clear_usage_summary()
+        if self.counted is not None:
+            self.counted.clear_usage_summary()
         for entry in self._replies:
             entry.reset()

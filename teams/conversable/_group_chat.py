@@ -19,6 +19,7 @@ from teams.conversable._speakers import (
     chosen_by_function,
     chosen_by_model,
     chosen_by_person,
+    named_choice,
     numbered,
 )
 from teams.conversable._state import AgentState
@@ -83,7 +84,7 @@ class GroupChat:
     """Meaning of the transitions."""
 
     enable_clear_history: bool = False
-    """A reply with the words CLEAR HISTORY makes members forget."""
+    """A person's reply with the words CLEAR HISTORY makes members forget."""
 
     send_introductions: bool = False
     """Tell all who is in the group before the chat."""
@@ -217,8 +218,7 @@ class GroupChat:
         """Member that the person at the console chooses, or None."""
         listed = agents or self.agents
         say(numbered(listed))
-        chosen = IOStream.get_default().input(ASK_FOR_A_NUMBER)
-        return next((a for n, a in enumerate(listed, 1) if chosen in (str(n), a.name)), None)
+        return named_choice(IOStream.get_default().input(ASK_FOR_A_NUMBER).strip(), listed)
 
     def random_select_speaker(self, agents: Sequence[Agent] | None = None) -> Agent:
         """Any of the agents."""

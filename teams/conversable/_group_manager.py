@@ -16,11 +16,12 @@ from teams.conversable._errors import NoEligibleSpeaker
 from teams.conversable._group_chat import GroupChat, spoken
 from teams.conversable._human_input import HumanInputMode
 from teams.conversable._journal import inside, joined_messages, step
-from teams.conversable._messages import content_text
+from teams.conversable._messages import calls_of, content_text
 from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import say
 from teams.conversable._protocols import Agent, Flag, Function, Given, Message, Sent, Settings
 from teams.conversable._replies import Reply
+from teams.conversable._state import first_kept
 
 _CLEAR = re.compile(r"clear history\w*[.,]?", re.IGNORECASE)
 
@@ -197,7 +198,7 @@ class GroupChatManager(ConversableAgent):
         but = f" except last {kept} events" if kept else ""
         say(f"Clearing history for {agent.name if agent else 'all agents'}{but}.")
         if agent is None:
-            del groupchat.messages[: len(groupchat.messages) - kept]
+            del groupchat.messages[: first_kept(groupchat.messages, kept)]
         for each in groupchat.agents if agent is None else [agent]:
             if isinstance(each, ChatsMixin):
                 each.clear_history(nr_messages_to_preserve=kept)
@@ -285,4 +286,6 @@ class GroupChatManager(ConversableAgent):
 
 
 def _clears(reply: Message) -> bool:
-    return _CLEAR.search(content_text(reply.get("content"))) is not None
+    """True for a person's own words, not a tool's or a model's."""
+    own = reply.get("role", "user") == "user" and not calls_of(reply)
+    return own and _CLEAR.search(content_text(reply.get("content"))) is not None

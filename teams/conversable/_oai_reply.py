@@ -81,19 +81,19 @@ class ModelMixin(AgentState):
     def print_usage_summary(self, mode: str | list[str] = ["actual", "total"]) -> None:  # noqa: B006
         """Print what the agent's models have used."""
         say = IOStream.get_default().print
-        if self.client is None:
+        if self.counted is None:
             say(f"No cost incurred from agent '{self._name}'.")
         else:
             say(f"Agent '{self._name}':")
-            self.client.print_usage_summary(mode)
+            self.counted.print_usage_summary(mode)
 
     def get_actual_usage(self) -> Summary | None:
         """The usage without answers out of a cache."""
-        return None if self.client is None else self.client.actual_usage_summary
+        return None if self.counted is None else self.counted.actual_usage_summary
 
     def get_total_usage(self) -> Summary | None:
         """The usage, answers out of a cache included."""
-        return None if self.client is None else self.client.total_usage_summary
+        return None if self.counted is None else self.counted.total_usage_summary
 
 
 async def _a_create(client: Any, **request: Any) -> Any:

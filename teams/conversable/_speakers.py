@@ -102,6 +102,14 @@ def numbered(agents: Sequence[Agent]) -> str:
     return "\n".join(["Please select the next speaker from the following list:", *lines])
 
 
+def named_choice(answer: str, candidates: Sequence[Agent]) -> Agent | None:
+    """The candidate whose name or number a person has entered."""
+    if (named := next((each for each in candidates if each.name == answer), None)) is not None:
+        return named
+    number = int(answer[:9]) if answer.isdecimal() else 0
+    return candidates[number - 1] if 0 < number <= len(candidates) else None
+
+
 async def chosen_by_person(
     mode: Mode, candidates: Sequence[Agent], selector: AgentState
 ) -> Agent | None:
@@ -116,10 +124,8 @@ async def chosen_by_person(
         answer = (await selector._ask(mode, prompt, names)).strip()  # pyright: ignore[reportPrivateUsage]
         if answer in ("", "q"):
             return None
-        if answer in names:
-            return candidates[names.index(answer)]
-        if answer.isdecimal() and 0 < int(answer[:9]) <= len(candidates):
-            return candidates[int(answer[:9]) - 1]
+        if (chosen := named_choice(answer, candidates)) is not None:
+            return chosen
         if left:
             say(f"Invalid input. Please enter a number between 1 and {len(candidates)}.")
     say(f"You have tried {_TRIES} times. The next speaker will be selected automatically.")
@@ -142,8 +148,20 @@ async def chosen_by_model(
     )
     plain = partial(_unsuspended, ask)
     what = "next speaker by the model"
-    chosen: int | None = await step(mode, what, [selector], plain, partial(ask, ASYNC))
+    try:
+        chosen: int | None = await step(mode, what, [selector], plain, partial(ask, ASYNC))
+    finally:
+        if client is not selector.client:
+            _count(client, selector)
     return None if chosen is None else candidates[chosen]
+
+
+def _count(client: OpenAIWrapper, selector: AgentState) -> None:
+    """Add the usage of a client that chose for the selector."""
+    if selector.counted is None:
+        selector.chooser = client
+    else:
+        selector.counted.add_usage_of(client)
 
 
 def _unsuspended(ask: Function) -> Any:

@@ -21,6 +21,8 @@ class AgentState:
     llm_config: Any
     client: OpenAIWrapper | None
     client_cache: AbstractCache | None
+    chooser: OpenAIWrapper | None = None
+    """Has the usage of models that chose speakers for an agent without one of its own."""
     reply_at_receive: defaultdict[Agent | None, bool]
     silent: bool | None
     _name: str
@@ -34,6 +36,11 @@ class AgentState:
     _limits: dict[Agent, int]
     _unmet: dict[str, Settings]
     """By attribute, what a loaded state has of partners not met yet."""
+
+    @property
+    def counted(self) -> OpenAIWrapper | None:
+        """The client that has the usage of the agent's models."""
+        return self.client or self.chooser
 
     @property
     def name(self) -> str:
@@ -123,7 +130,7 @@ class AgentState:
             self._oai_messages.clear()
         else:
             for messages in self._oai_messages.values():
-                del messages[: _first_kept(messages, nr_messages_to_preserve)]
+                del messages[: first_kept(messages, nr_messages_to_preserve)]
 
     def get_context(self, key: str, default: object = None) -> Any:
         """Context variable, or the default."""
@@ -142,7 +149,7 @@ class AgentState:
         return self.context_variables.pop(key, default)
 
 
-def _first_kept(messages: list[Message], count: int) -> int:
+def first_kept(messages: list[Message], count: int) -> int:
     """Index of the oldest message to keep; calls keep their results."""
     first = max(len(messages) - count, 0)
     if 0 < first < len(messages) and _is_result(messages[first]):

@@ -58,7 +58,7 @@ def gather_usage_summary(agents: Iterable[Any]) -> dict[str, Summary]:
     total: Summary = {"total_cost": 0}
     actual: Summary = {"total_cost": 0}
     for agent in agents:
-        if (client := getattr(agent, "client", None)) is not None:
+        if (client := getattr(agent, "counted", getattr(agent, "client", None))) is not None:
             total = merge_usage(total, client.total_usage_summary or {"total_cost": 0})
             actual = merge_usage(actual, client.actual_usage_summary or {"total_cost": 0})
     return {

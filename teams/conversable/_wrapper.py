@@ -17,7 +17,14 @@ from teams.conversable._model_config import ModelCall, merge_entries
 from teams.conversable._model_messages import fill_templates
 from teams.conversable._protocols import Function, Given, Settings
 from teams.conversable._providers import ProviderClient
-from teams.conversable._usage import COUNTED, Summary, add_usage, parse_price, print_usage
+from teams.conversable._usage import (
+    COUNTED,
+    Summary,
+    add_usage,
+    merge_usage,
+    parse_price,
+    print_usage,
+)
 from teams.models._course import UNAVAILABLE, Rest, resting_last
 from teams.models._errors import ModelError, ModelRefused, ModelTimeout
 from teams.models.cache import KeptAnswers
@@ -129,6 +136,13 @@ class OpenAIWrapper:
     def print_usage_summary(self, mode: str | list[str] = ["actual", "total"]) -> None:  # noqa: B006
         """Print the usage without and with answers out of a cache."""
         print_usage(self.actual_usage_summary, self.total_usage_summary, mode)
+
+    def add_usage_of(self, other: OpenAIWrapper) -> None:
+        """Count what another wrapper's models have used, too."""
+        if (actual := other.actual_usage_summary) is not None:
+            self.actual_usage_summary = merge_usage(self.actual_usage_summary, actual)
+        if (total := other.total_usage_summary) is not None:
+            self.total_usage_summary = merge_usage(self.total_usage_summary, total)
 
     def clear_usage_summary(self) -> None:
         """Forget the usage so far."""

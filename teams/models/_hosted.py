@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from teams._base.image import Image
+from teams.models._instructions import quoted_in
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResult,
@@ -24,11 +25,17 @@ ABLE: ModelInfo = {
 
 
 def since_last_of(source: str, messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:
-    """The messages after the agent's own last one."""
+    """The messages after the agent's own last one.
+
+    Before those that people or agents have said since stands what the run tells by quotes: it may
+    be another text than the service has been told before.
+    """
     for place in reversed(range(len(messages))):
         message = messages[place]
         if isinstance(message, AssistantMessage) and message.source == source:
-            return messages[place + 1 :]
+            new = messages[place + 1 :]
+            said = any(isinstance(each, UserMessage) for each in new)
+            return [*quoted_in(messages[:place]), *new] if said else new
     return messages
 
 

@@ -28,8 +28,7 @@ def instructed(messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:
     """
     if not (told := INSTRUCTIONS.get()):
         return messages
-    path = AGENT_PATH.get()
-    parts = [part for name, each in told.items() if not name or name in path for part in each]
+    parts = _parts(told)
     text = "\n\n".join(part.content for part in parts if isinstance(part, SystemMessage))
     own = messages[0] if messages and isinstance(messages[0], SystemMessage) else None
     if text and not (own and own.content.startswith(text)):
@@ -40,3 +39,16 @@ def instructed(messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:
         first = sum(1 for _ in takewhile(lambda each: isinstance(each, SystemMessage), messages))
         messages = [*messages[:first], *quoted, *messages[first:]]
     return messages
+
+
+def quoted_in(messages: Sequence[LLMMessage]) -> list[UserMessage]:
+    """The messages that the run tells as foreign text."""
+    told = _parts(INSTRUCTIONS.get() or {})
+    quoted = [each for each in messages if isinstance(each, UserMessage)]
+    return [each for each in quoted if any(each is part for part in told)]
+
+
+def _parts(told: Instructions) -> list[SystemMessage | UserMessage]:
+    """The parts for who asks."""
+    path = AGENT_PATH.get()
+    return [part for name, each in told.items() if not name or name in path for part in each]

@@ -27,6 +27,7 @@ from teams.models._types import (
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     HostedResult,
+    SystemMessage,
     UserMessage,
     Wire,
 )
@@ -99,7 +100,11 @@ class AzureRuns(WireClient):
             for message in new
             if isinstance(message, UserMessage)
         ]
-        body = {"messages": said, "results": results, "run": self._settings(functions)}
+        run = self._settings(functions)
+        told = [each.content for each in request.messages if isinstance(each, SystemMessage)]
+        if told:  # the agent's own are among the settings
+            run["instructions"] = "\n\n".join([*told, *filter(None, [run.get("instructions")])])
+        body = {"messages": said, "results": results, "run": run}
         return {**body, "previous": request.extra.get("previous_response_id")}
 
     @override

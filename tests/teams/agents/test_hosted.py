@@ -3,10 +3,11 @@
 from typing import Any
 
 from teams.agents._hosted import HistoryField
+from teams.base import run_hooks
 from teams.core import CancellationToken, Image
 from teams.messages import MessageFactory, MultiModalMessage, TextMessage
 from teams.model_context import UnboundedChatCompletionContext
-from teams.models import AssistantMessage, LLMMessage, RequestUsage, UserMessage
+from teams.models import AssistantMessage, LLMMessage, RequestUsage, SystemMessage, UserMessage
 from tests.fakes.openai_script import Call, Reply
 from tests.teams.agents.openai.hosted_agents import ADDING, add, answer, asking, make
 
@@ -34,6 +35,27 @@ async def test_only_what_is_new_goes_out_with_the_id_of_the_last_answer(openai_s
     assert second["previous_response_id"] == "resp_1"
     said = [{"type": "input_text", "text": "How are you?"}]
     assert second["input"] == [{"role": "user", "content": said}]
+
+
+RULES = SystemMessage(content="House rules.")
+QUOTE = UserMessage(content="<<<foreign>>>", source="parley")
+
+
+async def test_what_the_run_tells_goes_out_with_each_turn_and_once(openai_server) -> None:
+    openai_server.script(ADDING, Reply(text="Three."), Reply(text="Fine."))
+    async with asking(openai_server) as client:
+        agent = make(client, add)
+        for task in ("1 + 2?", "How are you?"):
+            with run_hooks(instructions={"": [RULES, QUOTE]}):
+                await agent.run(task=task)
+    bodies = [request.body for request in openai_server.requests]
+    assert {body["instructions"] for body in bodies} == {"House rules.\n\nBe kind."}
+    told = ["<<<foreign>>>" in str(body["input"]) for body in bodies]
+    assert told == [True, False, True]
+    assert [each["content"][0]["text"] for each in bodies[-1]["input"]] == [
+        "parley said:\n",
+        "How are you?",
+    ]
 
 
 async def test_without_a_store_the_whole_conversation_goes_out(openai_server) -> None:

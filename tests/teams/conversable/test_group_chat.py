@@ -127,6 +127,15 @@ def test_messages_get_their_speaker_and_are_forgotten():
     assert chat.messages == []
 
 
+def test_an_empty_list_of_transitions_means_everybody_as_in_the_original():
+    chat = group(
+        allowed_or_disallowed_speaker_transitions={USER: [], ANN: [USER]},
+        speaker_transitions_type="allowed",
+        speaker_selection_method="round_robin",
+    )
+    assert chat.select_speaker(USER, GroupChatManager(chat)) is ANN
+
+
 def test_a_speaker_without_transitions_is_an_error_of_the_selection():
     chat = group(
         allowed_or_disallowed_speaker_transitions={USER: [ANN]}, speaker_transitions_type="allowed"

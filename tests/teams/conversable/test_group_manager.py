@@ -36,6 +36,9 @@ def made(
     return agents[0], group, GroupChatManager(group, **(manager or {}))
 
 
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
 def talk(group: GroupChat) -> list[Any]:
     return [(each["name"], each["content"]) for each in group.messages]
 
@@ -94,8 +97,7 @@ def test_another_chat_begins_anew_unless_it_keeps_the_history():
 
 
 def test_a_call_keeps_its_empty_text():
-    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    user, group, manager = made([], [{"tool_calls": [call]}], ["b1"], func_call_filter=False)
+    user, group, manager = made([], [{"tool_calls": [CALL]}], ["b1"], func_call_filter=False)
     user.initiate_chat(manager, message="go", silent=True)
     assert talk(group) == [("user", "go"), ("ann", None), ("bob", "b1")]
     assert contents(user.chat_messages[manager])[1] is None
@@ -131,6 +133,9 @@ def test_ctrl_c_lets_the_admin_speak():
         ("CLEAR HISTORY ann", "", 1, 4),
         ("CLEAR HISTORY ann 1", "", 2, 4),
         ("CLEAR HISTORY 2", "", 3, 3),
+        ("CLEAR HISTORY 4", "", 4, 4),
+        ("CLEAR HISTORY 5", "", 4, 4),
+        ("CLEAR HISTORY 999999999", "", 4, 4),
         ("CLEAR HISTORY zed", "zed", 1, 1),
     ],
 )
@@ -142,6 +147,31 @@ def test_a_reply_can_let_members_forget(text: str, left: str, of_ann: int, of_gr
     ann: Any = group.agents[1]
     assert talk(group)[-1] == ("user", left)
     assert (len(ann.chat_messages[manager]), len(group.messages)) == (of_ann, of_group)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"content": "CLEAR HISTORY", "role": "tool", "tool_responses": []},
+        {"content": "CLEAR HISTORY", "role": "function", "name": "f"},
+        {"content": "CLEAR HISTORY", "role": "assistant"},
+        {"content": "CLEAR HISTORY", "tool_calls": [CALL]},
+        {"content": "CLEAR HISTORY", "role": "assistant", "function_call": CALL["function"]},
+        "CLEAR HISTORY",
+    ],
+)
+def test_tools_and_models_let_nobody_forget(reply: Any):
+    user, group, manager = made(
+        [reply],
+        ["a1"],
+        ["b1"],
+        max_round=4,
+        enable_clear_history=True,
+        func_call_filter=False,
+    )
+    user.initiate_chat(manager, message="go", silent=True)
+    assert [content for _, content in talk(group)[:3]] == ["go", "a1", "b1"]
+    assert len(group.messages) == 4
 
 
 def test_an_inner_group_speaks_as_one_member():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from teams.conversable import GroupChat, GroupChatManager, IOStream
+from teams.conversable import GroupChat, GroupChatManager, IOStream, gather_usage_summary
 from teams.conversable._speakers import mentioned
 from tests.fakes.openai_in_thread import openai_in_thread
 from tests.fakes.openai_script import Reply
@@ -73,6 +73,32 @@ def test_what_the_choice_costs_is_the_managers(server: FakeOpenAI):
     manager = GroupChatManager(chat, llm_config=config(server))
     chat.select_speaker(USER, manager)
     assert manager.get_total_usage()
+
+
+@pytest.mark.parametrize("has_model", [True, False])
+def test_what_a_choosing_model_of_its_own_costs_is_the_managers(
+    server: FakeOpenAI, has_model: bool
+):
+    server.script(Reply(text="ann"), Reply(text="bob"))
+    chat = GroupChat(
+        [USER, ANN, BOB],
+        [{"content": "go", "role": "user", "name": "user"}],
+        select_speaker_auto_llm_config=config(server),
+    )
+    manager = GroupChatManager(chat, llm_config=config(server) if has_model else None)
+    used = list[int]()
+    for _ in range(2):
+        chat.select_speaker(USER, manager)
+        [gathered] = [
+            counts["total_tokens"]
+            for name, counts in (manager.get_total_usage() or {}).items()
+            if name != "total_cost"
+        ]
+        used.append(gathered)
+    assert used[1] == 2 * used[0] > 0
+    assert gather_usage_summary([manager])["usage_excluding_cached_inference"] == (
+        manager.get_actual_usage()
+    )
 
 
 def test_a_model_that_names_nobody_or_several_is_asked_again(server: FakeOpenAI):

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from azure.core.exceptions import AzureError
 
+from teams.base import run_hooks
 from teams.core import CancellationToken, Image
 from teams.messages import MultiModalMessage, TextMessage, ToolCallExecutionEvent
-from teams.models import ModelError, RequestUsage
+from teams.models import ModelError, RequestUsage, SystemMessage, UserMessage
 from teams.tools import FunctionTool
 from tests.fakes.azure_agents import FakeAzureAgents
 from tests.teams.agents.azure.served_runs import add, make, project
@@ -48,6 +49,19 @@ async def test_a_run_answers_with_text_usage_and_citations() -> None:
     assert run["additional_messages"] == [
         {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
     ]
+
+
+async def test_what_the_run_tells_reaches_each_run() -> None:
+    service = FakeAzureAgents({"text": "Hello"}, {"text": "Fine"})
+    rules, quote = SystemMessage(content="Rules."), UserMessage(content="<<<>>>", source="parley")
+    async with service, project(service) as client:
+        agent = make(client)
+        for task in ("Hi", "How are you?"):
+            with run_hooks(instructions={"": [rules, quote]}):
+                await agent.run(task=task)
+    for run in service.runs:
+        assert run["instructions"] == "Rules.\n\nBe kind."
+        assert str(run["additional_messages"]).count("<<<>>>") == 1
 
 
 async def test_a_function_may_have_a_name_that_the_service_does_not_take() -> None:
