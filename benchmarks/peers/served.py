@@ -17,7 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adapters.slack.simulator.call import method
 from adapters.slack.simulator.clock import RealClock
 from adapters.slack.simulator.settings import AppSettings
 from adapters.slack.simulator.state import Message
@@ -42,9 +41,6 @@ REST = 2.0
 """Seconds in which a process does what is left after it has connected or answered."""
 RETRIES = (0.0, 6.0, 30.0)
 """Seconds after which Slack sends an event again: a tenth of its own times."""
-
-for name in ("reactions.add", "reactions.remove"):  # peers call them; their effect is not looked at
-    method(name, "reactions:write")(lambda _: {})
 
 
 def answer_to(question: str) -> str:

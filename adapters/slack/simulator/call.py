@@ -132,9 +132,11 @@ METHODS: dict[str, Method] = {}
 def method(
     name: str, *scopes: str, per_minute: int = 50, token: TokenKind = "bot"
 ) -> Callable[[Handler], Handler]:
-    """Register a method under its public name."""
+    """Register a method under its name. Raises ValueError for another one."""
 
     def register(handler: Handler) -> Handler:
+        if name in METHODS:
+            raise ValueError(f"there is a method {name} in {METHODS[name].handler.__module__}")
         METHODS[name] = Method(
             name=name, handler=handler, scopes=scopes, per_minute=per_minute, token=token
         )

@@ -107,9 +107,14 @@ class ServedSlack:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until something holds, in the workspace or in the gateway."""
-        async with asyncio.timeout(PATIENCE):
-            while not condition():  # noqa: ASYNC110 (a model that is asked tells nobody)
-                await asyncio.sleep(0.01)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not condition():  # noqa: ASYNC110 (a model that is asked tells nobody)
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            if self.adapter.done():
+                self.adapter.result()  # nobody else says why it has ended
+            raise
 
     async def settled(self) -> None:
         """Wait until all that was sent to the app is acknowledged."""

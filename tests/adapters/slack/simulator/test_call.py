@@ -57,7 +57,7 @@ def test_a_call_is_about_a_workspace_and_its_bot() -> None:
 
 def test_a_method_is_registered_with_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "conversations.history"
-    monkeypatch.setitem(METHODS, name, METHODS.get(name))
+    monkeypatch.delitem(METHODS, name, raising=False)
 
     @method(name, "channels:history", per_minute=50)
     def history(call: Call) -> dict[str, Any]:
@@ -67,3 +67,5 @@ def test_a_method_is_registered_with_its_rate(monkeypatch: pytest.MonkeyPatch) -
     assert (found.handler, found.scopes) == (history, ("channels:history",))
     assert found.rate(outside_marketplace=False) == 50
     assert found.rate(outside_marketplace=True) == 1
+    with pytest.raises(ValueError, match=r"there is a method conversations\.history"):
+        method(name, "channels:history")(history)
