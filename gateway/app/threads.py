@@ -26,8 +26,8 @@ from gateway.store.records import AuditRow, OldState, Thread
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units import audit as audit_units
+from gateway.store.units import deletion, inbox, nodes, people
 from gateway.store.units import events as event_units
-from gateway.store.units import inbox, nodes, people
 from gateway.store.units import threads as thread_units
 from gateway.transcript import markdown
 from gateway.values import NO_ORIGIN, Origin, config_folder
@@ -95,8 +95,17 @@ async def found_threads(
 
 
 async def threads_of(store: SessionReader, person: str) -> list[Thread]:
-    """The threads in which this person has written, asked or answered."""
-    return await store.run(thread_units.threads_of, person)
+    """The threads in which this person has written, asked or answered.
+
+    Those that are deleted with them come last.
+    """
+    found = await store.run(thread_units.threads_of, person)
+    return found + await store.run(deletion.deleted_with, [each.id for each in found])
+
+
+async def forks_with(store: SessionReader, thread: str) -> list[Thread]:
+    """The forks that are deleted with a thread. Raises NotFound."""
+    return await store.run(deletion.deleted_with, [thread])
 
 
 async def find_thread(store: SessionReader, session: str) -> ThreadInfo:

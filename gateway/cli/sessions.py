@@ -196,6 +196,7 @@ def fork(config: Path | None, session: str, back: int, *, yes: bool) -> None:
 def delete(config: Path | None, session: str | None, person: str | None, yes: bool) -> None:
     """Delete the thread with this id or title, and everything it has.
 
+    The forks of a thread of Slack or Discord have words from there, and go with it.
     With --person, delete every thread in which this person has written, asked or answered. What
     teams remember for them, and all else about them, goes, too. Delete backups yourself.
     """
@@ -210,13 +211,18 @@ def delete(config: Path | None, session: str | None, person: str | None, yes: bo
 
 def _delete_thread(store: AnyStore, session: str, *, yes: bool) -> None:
     from gateway.app.operator import delete_thread
-    from gateway.app.threads import find_thread
+    from gateway.app.threads import find_thread, forks_with, thread_table
+    from gateway.inbound.replies import with_forks
 
     thread = asyncio.run(find_thread(store, session))
+    forks = asyncio.run(forks_with(store, thread.id))
     if not yes:
-        click.confirm(f"Delete {thread.title or thread.id!r} for good?", abort=True, err=True)
+        if forks:
+            say(thread_table(forks), err=True)
+        what = f"{thread.title or thread.id!r}{with_forks(len(forks))}"
+        click.confirm(f"Delete {what} for good?", abort=True, err=True)
     asyncio.run(delete_thread(store, thread.id))
-    say(f"Deleted {thread.id}.")
+    say(f"Deleted {thread.id}{with_forks(len(forks))}.")
 
 
 def _delete_person(store: AnyStore, person: str, *, yes: bool) -> None:

@@ -283,7 +283,8 @@ def _compact(situation: Situation, words: str) -> Decision:
 def _forget(situation: Situation, _words: str) -> Decision:
     if situation.thread is None:
         return CommandReply(reply="There is no thread to delete here.")
-    return ThreadDeletion(reply="All messages and files of this thread are deleted.")
+    what = f"this thread{replies.with_forks(situation.forks)}"
+    return ThreadDeletion(reply=f"All messages and files of {what} are deleted.")
 
 
 @command("usage", "show usage and budgets")

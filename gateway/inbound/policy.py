@@ -61,7 +61,8 @@ CODE_GIVEN = (
     "to run `parley pair` with it; then write again."
 )
 NOT_YOURS_ALONE = (
-    "Other people have written in this thread. Ask an operator of this bot to delete it."
+    "Other people have written in this thread or in forks of it, which are deleted with it. Ask an "
+    "operator of this bot to delete it."
 )
 APPROVAL_NOT_YOURS = "The mode of approval is changed in the terminal."
 MODE_NOT_YOURS = "Only operators may change the mode here."

@@ -60,6 +60,11 @@ SCOPES: Mapping[MemoScope, str] = {
 }
 
 
+def with_forks(forks: int) -> str:
+    """The forks that are deleted with a thread, behind its name."""
+    return f" and its {f'{forks} forks' if forks > 1 else 'fork'}" if forks else ""
+
+
 def reply_to(fact: Fact, usage: UsageRules) -> str:
     """The sentences that a command's sender is told."""
     match fact:

@@ -316,7 +316,9 @@ class Situation:
     aside: AsideStand = ""
     """The text that was too long in that turn; only read for a command."""
     others: bool = False
-    """Somebody else has written in the thread; only read for a command."""
+    """Somebody else has written in the thread or its forks; only read for a command."""
+    forks: int = 0
+    """Forks that are deleted with the thread; only read for a command."""
     queue: tuple[WaitingMessage, ...] = ()
     """Waiting messages in their order; only read for a command."""
     repeated: bool = False

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
 from gateway.store.operations import Erased, reads, writes
+from gateway.store.records import Thread
 from gateway.store.turn_records import ExpiredThreads, RetentionPause
 from gateway.store.units import audit, gone, out_of_order, usage
 from gateway.store.units.adapters import OWN, mark, own_mark, take_own_mark
@@ -33,6 +36,23 @@ _EXPIRED = f"""
 """
 
 
+def forks_of(connection: Connection, thread: Thread) -> list[str]:
+    """Forks that are deleted with a thread: those with words from there.
+
+    The terminal's own threads leave theirs.
+    """
+    rows = () if thread.key.is_local else connection.fetch(_FORKS, {"thread": thread.id})
+    return [row["thread"] for row in rows]
+
+
+@reads
+def deleted_with(connection: Connection, threads: Sequence[str]) -> list[Thread]:
+    """The forks that are deleted with these threads. Raises NotFound."""
+    each = (forks_of(connection, find_thread(connection, thread)) for thread in threads)
+    forks = dict.fromkeys(fork for found in each for fork in found if fork not in threads)
+    return [find_thread(connection, fork) for fork in forks]
+
+
 def _threads_erased(threads: list[str], *_: str) -> Erased:
     return Erased(threads)
 
@@ -47,9 +67,7 @@ def delete_thread(
     thread takes its conversation over, with what adapters keep of that. The audit has it as
     `noted`.
     """
-    forks: list[str] = []
-    if not find_thread(connection, thread).key.is_local:
-        forks = [row["thread"] for row in connection.fetch(_FORKS, {"thread": thread})]
+    forks = forks_of(connection, find_thread(connection, thread))
     for fork in forks:
         connection.lock(fork)
         _remove(connection, fork, goes_on=False, **noted)

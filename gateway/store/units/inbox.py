@@ -61,6 +61,7 @@ from gateway.store.units import aside, claims, edits, out_of_order, outcomes
 from gateway.store.units.acceptance import NEXT_NUMBER, Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.damage import mend_thread
+from gateway.store.units.deletion import forks_of
 from gateway.store.units.events import cut_answer
 from gateway.store.units.grants import grants
 from gateway.store.units.lanes import BEGUN, PERSON_WINDOW, has_room
@@ -413,6 +414,8 @@ def _situation(
     if thread is None and message.thread:
         raise NotFound(f"There is no thread {message.thread!r}.")
     allowed = grants(connection, thread.id) if thread and lists else ()
+    forks = forks_of(connection, thread) if thread and lists else []
+    authors = {met.first_author, met.last_author, *_authors(connection, forks)}
     return Situation(
         thread=thread,
         status=met.status,
@@ -436,13 +439,20 @@ def _situation(
         last=met.last,
         cut=_cut(connection, thread) if thread and met.last == "done" else "",
         aside=aside.stands(connection, thread.id) if thread and met.last else "",
-        others=lists and bool({met.first_author, met.last_author} - {None, person.id}),
+        others=lists and bool(authors - {None, person.id}),
+        forks=len(forks),
         queue=waiting(connection, thread.id) if thread and lists else (),
         grants=allowed,
         names=names_of(
             connection, {id for each in allowed for id in (each.person, each.granted_by)}
         ),
     )
+
+
+def _authors(connection: Connection, threads: Sequence[str]) -> set[str]:
+    names, parameters = listed("thread", threads)
+    said = f"SELECT DISTINCT author FROM inbox WHERE thread IN {names} AND outcome <> 'refused'"
+    return {row["author"] for row in connection.fetch(said, parameters)} if threads else set()
 
 
 def _cut(connection: Connection, thread: Thread) -> str:

@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import main
+from gateway.store.records import Checkpoint
+from gateway.store.units import forks
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import ANN, begun, end
 
@@ -66,6 +68,27 @@ def test_a_thread_is_deleted_after_asking(folder: Path) -> None:
     assert run("delete").exit_code == 2
     assert run("delete", "t", given="n\n").exit_code == 1
     assert run("delete", "t", given="y\n").stdout == "Deleted t.\n"
+    assert run("list").stdout == "There are no threads.\n"
+
+
+def test_forks_that_are_deleted_with_their_thread_are_listed_before(folder: Path) -> None:
+    async def fork() -> None:
+        store = new_store(folder / "store")
+        async with store.own():
+            work = await begun(store, "And for dinner?")
+            await end(store, work, checkpoints=(Checkpoint(kind="snapshot", data=b"1"),))
+            n = await store.run(forks.fork_point, "t", 0)
+            for new in ("f", "g"):
+                await store.run(forks.fork, "t", n, new, folder=True)
+
+    asyncio.run(fork())
+    asked = run("delete", "--person", ANN.id, given="n\n").stderr
+    assert "Delete 3 threads and all else" in asked
+    asked = run("delete", "t", given="n\n").stderr
+    assert {line.split()[0] for line in asked.splitlines()[1:3]} == {"f", "g"}
+    assert "Delete 'What is for lunch?' and its 2 forks for good?" in asked
+    assert run("delete", "g", "--yes").stdout == "Deleted g.\n"
+    assert run("delete", "t", "--yes").stdout == "Deleted t and its fork.\n"
     assert run("list").stdout == "There are no threads.\n"
 
 

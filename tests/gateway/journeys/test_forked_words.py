@@ -17,13 +17,14 @@ from gateway.client import Client
 from gateway.content.task import DELETED
 from gateway.errors import NotFound
 from gateway.events import Notice
+from gateway.inbound.policy import NOT_YOURS_ALONE
 from gateway.store.units import events as event_units
 from gateway.store.units import threads
 from gateway.store.units.invariants import broken_laws
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.fakes.tested_store import rows_of
-from tests.gateway.journeys.test_edits import ANN, BOB, FILE
+from tests.gateway.journeys.test_edits import ANN, BOB, BOSS, FILE
 from tests.gateway.scripted import of
 from tests.gateway.scripted import turn as local_turn
 from tests.gateway.sessions.test_deleted_words import Desk
@@ -178,3 +179,27 @@ async def test_a_fork_that_outlived_its_thread_still_hears_of_deletions(tmp_path
         await desk.delete("1")
         sent = await ask(desk, second)
         assert ("CANARY" in sent, DELETED in sent) == (False, True)
+
+
+async def test_who_forgets_a_thread_is_told_of_its_forks_and_does_not_delete_the_words_of_others(
+    tmp_path: Path,
+):
+    async with Desk(tmp_path, *"12345678") as desk:
+        thread = (await desk.turn("1", CANARY)).thread
+        fork = (await desk.person.fork_thread(thread)).id
+        assert (await desk.type("/forget")).reply == (
+            "All messages and files of this thread and its fork are deleted."
+        )
+        left = {each.id for each in await desk.person.threads()}
+        assert not left & {thread, fork}
+        desk.turns = 0
+        await desk.turn("2", CANARY)
+        (thread,) = [each.id for each in await desk.person.threads()]
+        forks = [(await desk.person.fork_thread(thread)).id for _ in range(2)]
+        await ask(desk, forks[1])  # somebody else, in the terminal
+        assert (await desk.type("/forget")).reply == NOT_YOURS_ALONE
+        assert {each.id for each in await desk.person.threads()} == {thread, *forks}
+        assert (await desk.type("/forget", BOSS)).reply == (
+            "All messages and files of this thread and its 2 forks are deleted."
+        )
+        assert not {each.id for each in await desk.person.threads()} & {thread, *forks}

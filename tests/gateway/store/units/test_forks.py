@@ -276,6 +276,20 @@ async def test_a_fork_that_its_platform_refuses_is_given_up_and_told_where_it_wa
         assert await store.read(broken_laws) == []
 
 
+async def test_forks_with_words_of_a_platforms_thread_go_with_it(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store, "1", number="1")
+        await end(store, work, checkpoints=(snapshot("1"),))
+        assert await store.run(deletion.deleted_with, ["t"]) == []
+        for of, new in (("t", "f"), ("f", "g")):
+            await store.run(forks.fork, of, 1, new, folder=True)
+        for threads_, forks_ in ((["t"], ["f", "g"]), (["t", "g"], ["f"]), (["f"], [])):
+            found = await store.run(deletion.deleted_with, threads_)
+            assert sorted(each.id for each in found) == forks_
+        assert sorted(await store.run(deletion.delete_thread, "t")) == ["f", "g", "t"]
+
+
 async def test_a_fork_can_be_forked_and_outlives_its_thread(tmp_path: Path):
     store = new_store(tmp_path)
     async with store.own():
