@@ -46,7 +46,7 @@ from gateway.config.mcp import McpConfig, McpReference, McpServer
 from gateway.config.models import MODELS
 from gateway.config.policies import HttpPolicy, Policies, ToolCase, ToolPolicies, ToolPolicy
 from gateway.config.root import Config
-from gateway.config.routes import Route, RouteLimits
+from gateway.config.routes import Reset, Route, RouteLimits
 from gateway.config.settings import (
     Attachments,
     BackupConfig,
@@ -203,6 +203,7 @@ TABLES: dict[tuple[str, str], list[tuple[str, list[type[Section]]]]] = {
     ("routes", "Routes"): [
         ("`[[routes]]`", [Route]),
         ("`limits` of a route", [RouteLimits]),
+        ("`reset` of a route", [Reset]),
     ],
     ("policies", "Policies"): [
         ("`[policies]`", [Policies]),

@@ -22,6 +22,20 @@ def value(kind: type[T]) -> type[T]:
     return dataclass(slots=True, kw_only=True, unsafe_hash=True)(kind)
 
 
+@value
+class Manners:
+    """The way a turn is carried out and shown, by its route.
+
+    `instructions` are told to all its agents; `reasoning` is "stream", "fold" or "hide".
+    """
+
+    instructions: str = ""
+    reasoning: str = "fold"
+
+
+PLAIN_MANNERS = Manners()
+
+
 BUILT_IN = "built-in"
 """Stands for the path of the config that has no file."""
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from gateway.config.policies import ASKER, OPERATORS
-from gateway.config.routes import ANYWHERE, MEMBERS, Route
+from gateway.config.routes import ANYWHERE, MEMBERS, Reset, Route
 from gateway.config.settings import LimitsConfig
 from gateway.conversation import (
     LOCAL,
@@ -26,7 +26,10 @@ from gateway.conversation import (
 from gateway.faces import NO_FACES, Face, TeamFaces
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request, Wait
-from gateway.values import value
+from gateway.values import PLAIN_MANNERS, Manners, value
+
+NEVER = Reset()
+"""Conversations go on for ever."""
 
 MOST_NAMED = 3
 """Approvers that are told by their names."""
@@ -103,6 +106,8 @@ class Admission:
     mode: str = "queue"
     limits: PersonLimits | None = None
     may_set_mode: bool = False
+    reset: Reset = NEVER
+    """Times at which the conversation begins anew."""
     rule: str = ""
     """"operators", "pairing", or the route, such as "routes[0]"."""
 
@@ -127,7 +132,8 @@ class Access:
     `approvals` the channels to which approvals are copied.
     """
 
-    terminal_streams_reasoning = False
+    terminal = PLAIN_MANNERS
+    """Manners of turns that are asked for there."""
     _faces: Mapping[str, TeamFaces] = MappingProxyType({})
 
     def __init__(
@@ -232,19 +238,16 @@ class Access:
         return author.kind == "bot" and not self.own_bots.isdisjoint(ids)
 
     @property
-    def ever_streams_reasoning(self) -> bool:
-        """Somewhere people see it while it grows."""
-        streams = any(route.reasoning == "stream" for route in self._routes)
-        return streams or self.terminal_streams_reasoning
+    def has_manners(self) -> bool:
+        """True if turns somewhere have manners of their own."""
+        return {PLAIN_MANNERS} != {self.terminal, *map(_manners, self._routes)}
 
-    def streams_reasoning(self, key: ConversationKey, asker: Author, direct: bool) -> bool:
-        """True if who has asked in a thread sees it grow."""
+    def manners(self, key: ConversationKey, asker: Author, direct: bool) -> Manners:
+        """Manners of a turn that somebody has asked for in a thread."""
+        if key.is_local:
+            return self.terminal
         route = self._route(self.at(key, direct=direct), asker, key)
-        return (
-            self.terminal_streams_reasoning
-            if key.is_local
-            else route is not None and route.reasoning == "stream"
-        )
+        return PLAIN_MANNERS if route is None else _manners(route)
 
     def _route(self, there: Sequence[Route], author: Author, key: ConversationKey) -> Route | None:
         """The author's route of a place, or the first."""
@@ -258,8 +261,13 @@ class Access:
             route = self._route(there, author, message.key)
             if route is None:
                 return Admission(rule=OPERATORS)
-            teams = tuple(route.teams)
-            return Admission(team=route.team, teams=teams, mode=route.mode, rule=OPERATORS)
+            return Admission(
+                team=route.team,
+                teams=tuple(route.teams),
+                mode=route.mode,
+                reset=route.reset,
+                rule=OPERATORS,
+            )
         if message.key.is_local or author.id.partition(":")[0] == LOCAL or self._is_own(author):
             return Denial()
         for route in there:
@@ -283,8 +291,13 @@ class Access:
             mode=route.mode,
             limits=limits,
             may_set_mode=route.change_mode,
+            reset=route.reset,
             rule=self._names[id(route)],
         )
+
+
+def _manners(route: Route) -> Manners:
+    return Manners(instructions=route.instructions, reasoning=route.reasoning)
 
 
 @value

@@ -51,7 +51,7 @@ from gateway.missed import MissedRules
 from gateway.references.tools import known_tools, unknown_tool
 from gateway.store.protocols import SessionStore
 from gateway.store.sqlite.store import SqliteStore, temporary_store
-from gateway.values import config_name
+from gateway.values import Manners, config_name
 
 Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Client]]
 LOG = logging.getLogger(__name__)
@@ -195,7 +195,7 @@ def access_of(config: Config) -> Access:
         operator_name=config.terminal.name or account_name() or LOCAL_OPERATOR.name,
         groups=[role for case in cases for role in case.roles],
     )
-    access.terminal_streams_reasoning = config.terminal.reasoning == "stream"
+    access.terminal = Manners(reasoning=config.terminal.reasoning)
     access.use_faces({name: team_faces(config.faces, config.teams, name) for name in config.teams})
     return access
 

@@ -11,7 +11,7 @@ from teams.kinds import Section, SettingMistake, setting_error, setting_errors
 
 Mention: TypeAlias = Literal["always", "mention", "thread"]
 OthersMentioned: TypeAlias = Literal["ignore", "answer"]
-Reasoning: TypeAlias = Literal["fold", "stream"]
+Reasoning: TypeAlias = Literal["fold", "stream", "hide"]
 Mode: TypeAlias = Literal["queue", "steer", "interrupt", "collect"]
 
 MEMBERS = "members"
@@ -43,6 +43,20 @@ class RouteLimits(Section):
 
     turns: int | None = Field(default=None, ge=1)
     """Turns of one person that may begin within ten minutes."""
+
+
+class Reset(Section):
+    """Times at which a conversation begins anew, as by `/new`.
+
+    The next message there does it, and a notice says so. A turn that runs, a message that waits, or
+    an open question puts it off.
+    """
+
+    idle_hours: float | None = Field(default=None, gt=0)
+    """Hours since something has happened in the thread."""
+
+    daily: str = Field(default="", pattern=r"^(([01]\d|2[0-3]):[0-5]\d)?$")
+    """A time of day, such as "04:00", in the `timezone` of [policies], else that of the machine."""
 
 
 class Route(Section):
@@ -144,8 +158,18 @@ class Route(Section):
     reasoning: Reasoning = "fold"
     """Reasoning of models that show it.
 
-    "stream": people see it while it grows, as a quotation, until the answer begins; "fold": not.
+    "stream": people see it while it grows, as a quotation, until the answer begins; "fold": only
+    the terminal shows it, folded; "hide": nobody sees it, and the thread's history lacks it.
     """
+
+    instructions: str = Field(default="", max_length=16_000)
+    """Told to all agents at each turn that somebody asks for there.
+
+    They stand before what the agents are told by themselves, and in no saved state.
+    """
+
+    reset: Reset = Reset()
+    """Times at which conversations begin anew."""
 
     limits: RouteLimits = RouteLimits()
     """Limits for each person."""

@@ -286,7 +286,8 @@ class TerminalConfig(Section):
     """Reasoning of models that show it.
 
     "fold": it is a line of its own that opens, once it is complete; "stream": you see it before
-    that, too, while it grows, as a quotation, until the answer begins.
+    that, too, while it grows, as a quotation, until the answer begins; "hide": there is none, and
+    the thread's history lacks it.
     """
 
     keys: dict[str, str | list[str]] = Field(default_factory=dict)

@@ -11,6 +11,7 @@ from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.budgets.usage import UsageRules
 from gateway.client import Answer
 from gateway.config.budgets import Budget
+from gateway.config.routes import Reset
 from gateway.config.settings import Attachments
 from gateway.content.addressee import Addressee, addressee_of
 from gateway.content.attachments import refusal, told_of
@@ -20,6 +21,7 @@ from gateway.inbound.answers import answer_in_words, decide_answer, is_approver,
 from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.model_choice import TeamModels, choose
 from gateway.inbound.replies import HOW_FORK, offer_after, reply_to
+from gateway.inbound.resets import why_anew
 from gateway.inbound.team_choice import choose_team
 from gateway.missed import BEFORE_LOSS
 from gateway.store.decisions import (
@@ -355,7 +357,7 @@ class MessageRules:
             case QueueRemoval() | QueuePromotion() | GrantRevocation():
                 decision = replace(decision, anybody=operator)
             case RepeatedTurn():
-                entry = self._entry(situation, verdict)
+                entry = replace(self._entry(situation, verdict), anew="")
                 decision = replace(decision, anybody=operator, enqueue=entry)
             case TurnRetry() | CommandedTurn():
                 decision = replace(decision, limits=verdict.limits)
@@ -374,8 +376,18 @@ class MessageRules:
             mode=mode,
             quiet=self._quiet(mode),
             late=late,
+            anew=self._anew(situation, verdict.reset),
             rule=verdict.rule,
         )
+
+    def _anew(self, situation: Situation, reset: Reset) -> str:
+        """The reason why the message begins a new thread, or ""."""
+        thread = situation.thread
+        if thread is None or not thread.current or thread.key.is_local:
+            return ""
+        if situation.status is not None or situation.waiting or situation.requests:
+            return ""
+        return why_anew(reset, thread.updated_at, self.message.at or self.now, self.zone)
 
     def _quiet(self, mode: str) -> float:
         return self.collect if mode == "collect" else 0.0

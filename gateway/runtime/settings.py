@@ -77,7 +77,7 @@ class ActiveSettings:
 
         `has_others`: other nodes may have watchers.
         """
-        limits, streams = self.limits, self.access.streams_reasoning
+        limits, access = self.limits, self.access
         return TurnSettings(
             live_teams=limits.live_teams,
             live_bytes=limits.live_bytes,
@@ -85,10 +85,10 @@ class ActiveSettings:
             expire=limits.requests_expire,
             largest_file=limits.largest_file,
             largest_result=limits.largest_result,
-            may_answer=self.access.operators.who_may_answer,
-            is_operator=self.access.operators.include,
+            may_answer=access.operators.who_may_answer,
+            is_operator=access.operators.include,
             has_others=has_others,
-            streams_reasoning=streams if self.access.ever_streams_reasoning else None,
+            manners=access.manners if access.has_manners else None,
             only=None if self.serves else self.teams.origin,
             clock=clock,
         )

@@ -127,6 +127,7 @@ class EventMapper:
         self.said: dict[str, str] = {}
         """Turns by the ids of what was said in them: an id belongs to one."""
         self.signs_off: Collection[str] = ()
+        self.hides_thoughts = False
         """Agents that end the team's work with a word that people are not shown."""
         self._others: dict[str, str] = {}
         """Ids in place of those that belong to another turn."""
@@ -283,6 +284,8 @@ class EventMapper:
             if growing.text.strip() == thought.content[:LONGEST].strip():
                 return [self._finish(thought.source, growing.text)]
             growing.source = None
+        if self.hides_thoughts:
+            return []
         return [
             Thought(
                 thread=self._thread,

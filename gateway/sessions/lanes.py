@@ -52,6 +52,7 @@ from gateway.store.turn_records import (
 from gateway.store.units import aside, claims, events, team_changes, threads
 from gateway.store.units import holds as hold_units
 from gateway.store.units import turns as turn_units
+from gateway.values import PLAIN_MANNERS, Manners
 from teams.base import DurableTeam, Team
 
 LOG = logging.getLogger("gateway")
@@ -275,7 +276,7 @@ class Lanes:
         log = TurnWriter(self._store, self._bus, work.lease, meter, self._speaks)
         log.show(work.events)
         model = await self._model(work, log)
-        thinks_aloud = await self._streams_reasoning(work)
+        manners = await self._manners(work)
         turn = Turn(
             work,
             log,
@@ -286,7 +287,7 @@ class Lanes:
             TurnMemory(store=self._store, lease=work.lease, thread=thread, asker=work.asker),
             self._tools,
         )
-        turn.thinks_aloud = thinks_aloud
+        turn.manners = manners
         self._running[thread.id] = turn
         if self._leaving:
             turn.pause()
@@ -347,11 +348,11 @@ class Lanes:
         log.show(await self._store.run(team_changes.succeed, work.lease, own))
         return ""
 
-    async def _streams_reasoning(self, work: ClaimedTurn) -> bool:
-        if (streams := self.terms.streams_reasoning) is None:
-            return False
+    async def _manners(self, work: ClaimedTurn) -> Manners:
+        if (manners := self.terms.manners) is None:
+            return PLAIN_MANNERS
         thread = await self._store.run(threads.thread, work.thread.id)  # it knows its place, too
-        return streams(thread.key, work.asker, thread.direct)
+        return manners(thread.key, work.asker, thread.direct)
 
     def _info(self, team: str, model: str = "") -> TeamInfo:
         try:

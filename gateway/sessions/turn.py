@@ -69,6 +69,7 @@ from gateway.store.turn_records import (
     TurnEnd,
     TurnUpdate,
 )
+from gateway.values import PLAIN_MANNERS
 from teams.base import TaskResult, ToolCall, run_hooks
 from teams.core import CancellationToken
 from teams.messages import (
@@ -81,7 +82,7 @@ from teams.messages import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
-from teams.models import ContextOverflow, UserMessage, thinking_aloud
+from teams.models import ContextOverflow, SystemMessage, UserMessage, thinking_aloud
 from teams.tools import ToolResult, Workbench
 
 SHOW_EVERY = 2.0
@@ -112,8 +113,7 @@ class Turn:
         self.id = work.lease.turn
         self.intact = False
         """The team has come to an end of its own: it can be used again as it stands."""
-        self.thinks_aloud = False
-        """People see the reasoning of models while it grows."""
+        self.manners = PLAIN_MANNERS
         self.ended = "cut short"
         """Status in which it left its lane."""
         self._work = work
@@ -225,10 +225,14 @@ class Turn:
             self._folder = self._results.folder = live.folder
             live.said.update(self._work.said)
             self._mapper.said, self._mapper.signs_off = live.said, live.signs_off
+            self._mapper.hides_thoughts = self.manners.reasoning == "hide"
             self._files, self._acts, self._fill = self._files_of(live), live.acts, live.fill
             live.keeps |= self._work.aside is not None and self._work.aside.way == "attach"
             reader = self._reader() if live.keeps else None
             told = await live.instructions() if live.instructions else None
+            if own := self.manners.instructions:
+                told = told or {}
+                told = {**told, "": [*told.get("", ()), SystemMessage(content=own)]}
             texts = chain.from_iterable(told.values()) if told else ()
             self._told_foreign = any(isinstance(each, UserMessage) for each in texts)
             timer = self._timer()
@@ -237,7 +241,7 @@ class Turn:
                 with (
                     self._silence.watched(f"turn {self.id} waits for a model"),
                     remembering(self._memory),
-                    thinking_aloud(self.thinks_aloud),
+                    thinking_aloud(self.manners.reasoning == "stream"),
                     run_hooks(
                         intercept=self._intercept,
                         ask=self._ask,

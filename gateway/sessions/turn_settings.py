@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gateway.conversation import Author, ConversationKey
 from gateway.store.records import Request
-from gateway.values import Origin, value
+from gateway.values import Manners, Origin, value
 
 DAY = 86400.0
 
@@ -47,8 +47,8 @@ class TurnSettings:
     """True for those who can be told which setting to change."""
     has_others: Callable[[], bool] = _alone
     """True while other nodes may have watchers."""
-    streams_reasoning: Callable[[ConversationKey, Author, bool], bool] | None = None
-    """True where people see it while it grows; None: nowhere."""
+    manners: Callable[[ConversationKey, Author, bool], Manners] | None = None
+    """Those of turns by their askers' routes; None: none have any."""
     only: Origin | None = None
     """The config whose threads of the terminal's are run; None: any."""
     clock: Callable[[], float] = time.time

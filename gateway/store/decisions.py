@@ -31,7 +31,8 @@ class QueueEntry:
     """The message waits for its turn; the thread's `mode` may do more.
 
     `notice` is told to the thread, `limits` are its author's. `quiet`: seconds for which nobody may
-    write before it begins. `late`: it would have answered a question whose time is over.
+    write before it begins. `late`: it would have answered a question whose time is over. `anew`:
+    it begins a new thread, which is told why.
     """
 
     notice: str = ""
@@ -39,6 +40,7 @@ class QueueEntry:
     mode: str = "queue"
     quiet: float = 0.0
     late: bool = False
+    anew: str = ""
     rule: str = ""
     """Lets the author in: "operators", "pairing", or a route such as "routes[0]"."""
 

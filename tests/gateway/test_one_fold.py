@@ -94,7 +94,8 @@ def test_one_fold_reads_events_and_every_surface_its_items() -> None:
 def test_one_fold_knows_when_a_turn_ends() -> None:
     ends = {path for path, each in entrances().items() if "TurnFinished" in each}
     fills = "gateway/store/units/events.py"  # how full contexts were then
-    assert ends == {"gateway/picture.py", "gateway/sessions/event_bus.py", fills}
+    titles = "gateway/sessions/titles.py"  # what was stopped gives no title
+    assert ends == {"gateway/picture.py", "gateway/sessions/event_bus.py", fills, titles}
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,8 @@ class Acceptance:
         edit = out_of_order.take_edit(self.connection, self.message) if self.met.edited else None
         if edit is not None:
             self.message = replace(self.message, text=edit.text, quotes=edit.quotes)
+        if decision.anew:
+            self._leave()
         message, thread = self.message, self.met.thread
         title = "" if thread and thread.title else _title(message.title or message.text)
         if thread is None:
@@ -102,6 +104,8 @@ class Acceptance:
                 author_id=message.author.id,
             )
             told.append(MessageQueued(thread=thread.id, message=text))
+        if decision.anew:
+            told.append(Notice(thread=thread.id, text=decision.anew))
         if decision.notice:
             told.append(Notice(thread=thread.id, text=decision.notice))
         events = add_events(self.connection, thread.id, told, after=thread.last_seq)
@@ -120,6 +124,15 @@ class Acceptance:
         if decision.mode == "steer":
             return replace(accepted, steer=open_turn(self.connection, thread.id))
         return accepted
+
+    def _leave(self) -> None:
+        """Leave a thread at rest for a new one."""
+        update(self.connection, "threads", self.there.id, current=False)
+        self.connection.execute(
+            "DELETE FROM grants WHERE thread = :thread", {"thread": self.there.id}
+        )
+        self.note("thread.left", thread=self.there.id)
+        self.met = replace(self.met, thread=None, known=False)
 
     def closed(
         self, outcome: InboxOutcome, *, reply: str, reason: str = "", secret: bool = False

@@ -89,6 +89,8 @@ OWN = {
     "McpConfig": ("name",),
     "MemoryEntry": ("content", "mime_type", "metadata"),
     "OpenAIKind": ("instructions",),
+    "Reset": ("daily",),
+    "Route": ("instructions",),
     "SelectorTeam": ("selector_prompt",),
     "SocietyOfMindKind": ("instruction", "response_prompt"),
     "StoreConfig": ("name", "schema_"),

@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
+from gateway.access.authority import Access
 from gateway.app.assemble import team_factory
 from gateway.app.load import load_config
 from gateway.app.trust import found_config, remember
+from gateway.config.routes import Route
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import InputRequested, MessageFinished, TurnFinished
 from gateway.gateway import Gateway
 from tests.fakes.new_store import new_store
-from tests.gateway.scripted import of, turn
+from tests.gateway.scripted import ends, of, turn, until
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -232,3 +235,44 @@ async def test_until_a_found_config_is_trusted_the_text_is_foreign_and_tools_ask
         not trusted,
         not trusted,
     )
+
+
+ANN, BOB = Author(id="x:ann", name="Ann"), Author(id="x:bob", name="Bob")
+KEY = ConversationKey(platform="x", workspace="w", channel="c", root="1")
+
+
+@pytest.mark.sqlite  # it reads the files of the store
+@pytest.mark.parametrize("team", TEAMS)
+async def test_what_a_route_says_is_told_to_every_agent_of_any_team_and_not_stored(
+    folder: Path, team: str
+) -> None:
+    mine = Route(adapter="x", channels=["c"], users=["x:ann"], instructions="Speak of cats.")
+    (folder / "config.toml").write_text(f"{MODEL}[teams.t]\n{dedent(TEAMS[team])}")
+    teams = team_factory(load_config(folder / "config.toml"), folder / "store")
+    access = Access(["x:bob"], routes=[mine])
+    async with Gateway(new_store(folder / "store"), teams, access=access) as running:
+        said = await running.accept(InboundMessage(key=KEY, author=ANN, text="Why?"))
+        await until(running, said.thread, ends)
+    assert asked()
+    assert {messages[0].content.split("\n\n")[0] for messages in asked()} == {"Speak of cats."}
+    stored = b"".join(path.read_bytes() for path in (folder / "store").rglob("*") if path.is_file())
+    assert b"Why?" in stored
+    assert b"Speak of cats." not in stored
+
+
+async def test_a_turn_has_the_instructions_of_its_askers_route_after_the_files(folder) -> None:
+    routes = [
+        Route(adapter="x", channels=["c"], users=["x:ann"], instructions="Speak of cats."),
+        Route(adapter="x", channels=["c"], users=["x:bob"]),
+    ]
+    table = '[teams.t]\ntype = "round_robin"\ninstruction_files = ["AGENTS.md"]\nagents.a = {}\n'
+    (folder / "config.toml").write_text(f"{MODEL}{table}")
+    teams = team_factory(load_config(folder / "config.toml"), folder / "store")
+    async with Gateway(new_store(folder / "store"), teams, access=Access(routes=routes)) as running:
+        after = 0
+        for author in (ANN, BOB):
+            said = await running.accept(InboundMessage(key=KEY, author=author, text="Why?"))
+            after = (await until(running, said.thread, ends, after))[-1].seq
+    firsts = [messages[0].content.split("\n\n")[:2] for messages in asked()]
+    assert firsts[0] == ["House rules.", "Speak of cats."]
+    assert "Speak of cats." not in firsts[1]

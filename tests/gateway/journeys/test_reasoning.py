@@ -17,11 +17,12 @@ from gateway.app.assemble import access_of
 from gateway.app.load import load_config
 from gateway.client import Client
 from gateway.config.routes import Route
-from gateway.conversation import Author, ConversationKey
-from gateway.events import TextDelta
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.events import MessageFinished, TextDelta, Thought
 from gateway.gateway import Gateway
 from gateway.items import AgentItem, ThoughtItem
 from gateway.picture import Picture
+from gateway.values import PLAIN_MANNERS, Manners
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
@@ -46,7 +47,7 @@ PIECES: Sequence[Piece] = (
 
 def streaming() -> Access:
     access = Access()
-    access.terminal_streams_reasoning = True
+    access.terminal = Manners(reasoning="stream")
     return access
 
 
@@ -144,9 +145,9 @@ def test_the_route_of_who_asks_says_it(person: Author, channel: str, direct: boo
     routes = [Route.model_validate({"adapter": "slack", **route}) for route in ROUTES]
     access = Access(routes=routes)
     key = ConversationKey(platform="slack", workspace="T1", channel=channel, root="1")
-    assert access.streams_reasoning(key, person, direct) is streams
-    assert access.ever_streams_reasoning
-    assert not access.streams_reasoning(ConversationKey.local("t"), ANN, direct=False)
+    assert (access.manners(key, person, direct).reasoning == "stream") is streams
+    assert access.has_manners
+    assert access.manners(ConversationKey.local("t"), ANN, direct=False) == PLAIN_MANNERS
 
 
 @pytest.mark.parametrize(
@@ -155,6 +156,7 @@ def test_the_route_of_who_asks_says_it(person: Author, channel: str, direct: boo
         ("", False, False),
         ('[terminal]\nreasoning = "fold"', False, False),
         ('[terminal]\nreasoning = "stream"', True, True),
+        ('[terminal]\nreasoning = "hide"', False, True),
     ],
 )
 def test_the_terminal_has_a_setting_of_its_own(
@@ -164,5 +166,17 @@ def test_the_terminal_has_a_setting_of_its_own(
     path.write_text(text)
     access = access_of(load_config(path).config)
     key = ConversationKey.local("t")
-    assert access.streams_reasoning(key, ANN, direct=False) is here
-    assert access.ever_streams_reasoning is anywhere
+    assert (access.manners(key, ANN, direct=False).reasoning == "stream") is here
+    assert access.has_manners is anywhere
+
+
+@pytest.mark.parametrize("reasoning", ["fold", "hide"])
+async def test_a_route_can_keep_it_out_of_the_threads_history(tmp_path: Path, reasoning: Any):
+    route = Route(adapter="slack", users=["ANN"], channels=["C1"], reasoning=reasoning)
+    key = ConversationKey(platform="slack", workspace="T1", channel="C1", root="1")
+    access = Access(routes=[route])
+    async with opened(tmp_path, lambda: team(ScriptedModel(PIECES)), access=access) as gateway:
+        said = await gateway.accept(InboundMessage(key=key, author=ANN, text="go"))
+        events = await until(gateway, said.thread, ends)
+    assert [event.text for event in of(MessageFinished, events)] == ["The answer."]
+    assert bool(of(Thought, events)) is (reasoning == "fold")
