@@ -35,7 +35,7 @@ from gateway.interactions import FormOpening, FormSpec
 from gateway.missed import MissedRules
 from gateway.rates import RateLimit, SharedRate
 from gateway.surface import TextSurface
-from gateway.values import value
+from gateway.values import Offers, value
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -134,6 +134,10 @@ class Policy(Protocol):
 
     def introduce(self, bots: Collection[str]) -> None:
         """Know the platform's ids of an account's bot, which no account answers."""
+        ...
+
+    def offers(self, key: ConversationKey, author: Author, *, direct: bool) -> Offers:
+        """The choices that a person has in a place; none for strangers."""
         ...
 
     def addressed(

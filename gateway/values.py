@@ -36,6 +36,17 @@ class Manners:
 PLAIN_MANNERS = Manners()
 
 
+@value
+class Offers:
+    """The teams and first messages that a place offers."""
+
+    teams: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+
+
+NO_OFFERS = Offers()
+
+
 BUILT_IN = "built-in"
 """Stands for the path of the config that has no file."""
 

@@ -22,6 +22,7 @@ SHOWN_CHANNELS = 5
 MOST_SERVERS, MOST_NAMES = 5, 20
 """Servers and names that are looked at for members of the same name."""
 
+NO_PROMPTS = "Discord has no suggested prompts: take suggested_prompts out of its routes"
 PUBLIC_BOT = (
     "anybody can add this bot to a server of their own. In the developer portal, set the Install "
     'Link to "None" on the page "Installation", then switch off Public Bot on the page "Bot"'
@@ -49,6 +50,8 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
             route_check = _RouteCheck(rest, config, str(user["id"]), _names(joined))
             for route in mine:
                 problems += await route_check.check_route(route)
+            if any(route.suggested_prompts for route in mine):
+                problems.append(NO_PROMPTS)
             warnings = [*_warnings(application), *_check_servers(mine, joined)]
     except GatewayError as error:
         return CheckResult(text="", problems=(str(error),))

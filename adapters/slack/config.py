@@ -184,7 +184,10 @@ class Config(AdapterSection):
     """Show with a reaction on a message that it was seen, is worked on, and is done."""
 
     suggested_prompts: list[str] = Field(default_factory=list, max_length=4)
-    """Up to four first messages that people are offered in a direct conversation."""
+    """Up to four first messages that people are offered in a direct conversation.
+
+    A route may have its own.
+    """
 
     pace: float = Field(default=1.0, gt=0, le=100, allow_inf_nan=False)
     """Times Slack's published rates at which Parley calls its methods; more for workspaces that

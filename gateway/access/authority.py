@@ -26,7 +26,7 @@ from gateway.conversation import (
 from gateway.faces import NO_FACES, Face, TeamFaces
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request, Wait
-from gateway.values import PLAIN_MANNERS, Manners, value
+from gateway.values import NO_OFFERS, PLAIN_MANNERS, Manners, Offers, value
 
 NEVER = Reset()
 """Conversations go on for ever."""
@@ -132,6 +132,7 @@ class Access:
     `approvals` the channels to which approvals are copied.
     """
 
+    default_team = ""
     terminal = PLAIN_MANNERS
     """Manners of turns that are asked for there."""
     _faces: Mapping[str, TeamFaces] = MappingProxyType({})
@@ -236,6 +237,15 @@ class Access:
         """True for a bot of one of the accounts."""
         ids = (each.rpartition(":")[2] for each in (author.id, *author.aliases))
         return author.kind == "bot" and not self.own_bots.isdisjoint(ids)
+
+    def offers(self, key: ConversationKey, author: Author, *, direct: bool) -> Offers:
+        """The choices that a person has in a place; none for strangers."""
+        route = self._route(self.at(key, direct=direct), author, key)
+        if route is None or not (self.operators.include(author) or _lets_in(route, author, key)):
+            return NO_OFFERS
+        teams = (route.team or self.default_team, *route.teams) if route.teams else ()
+        prompts = tuple(route.suggested_prompts)
+        return Offers(teams=tuple(dict.fromkeys(filter(None, teams))), prompts=prompts)
 
     @property
     def has_manners(self) -> bool:

@@ -195,6 +195,7 @@ def access_of(config: Config) -> Access:
         operator_name=config.terminal.name or account_name() or LOCAL_OPERATOR.name,
         groups=[role for case in cases for role in case.roles],
     )
+    access.default_team = config.team_name() if config.teams else ""
     access.terminal = Manners(reasoning=config.terminal.reasoning)
     access.use_faces({name: team_faces(config.faces, config.teams, name) for name in config.teams})
     return access

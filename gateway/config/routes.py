@@ -171,6 +171,12 @@ class Route(Section):
     reset: Reset = Reset()
     """Times at which conversations begin anew."""
 
+    suggested_prompts: list[str] = Field(default_factory=list, max_length=4)
+    """Up to four first messages that people are offered in a direct conversation on Slack.
+
+    They take the place of those of the adapter. The route needs `dm = true`.
+    """
+
     limits: RouteLimits = RouteLimits()
     """Limits for each person."""
 
@@ -197,6 +203,9 @@ class Route(Section):
         if self.pairing and not self.dm:
             said = "found true, expected dm = true with it: codes are given in direct messages only"
             wrong.append(SettingMistake(("pairing",), said, ("dm",)))
+        if self.suggested_prompts and not self.dm:
+            said = "found some, expected dm = true with them: they are for direct messages"
+            wrong.append(SettingMistake(("suggested_prompts",), said, ("dm",)))
         wrong += self._without_effect()
         if wrong:
             raise setting_errors(wrong)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,9 +39,12 @@ IN_TIME = 2.4
 """Seconds within which a first answer has to be known that can't be put off."""
 PROMPT = 2_900
 
-MESSAGE, DEFER, DEFER_UPDATE, MODAL = 4, 5, 6, 9
+MESSAGE, DEFER, DEFER_UPDATE, CHOICES, MODAL = 4, 5, 6, 8, 9
 """Discord's kinds of first answers."""
 EPHEMERAL = 1 << 6
+MOST_CHOICES = 25
+"""Suggestions for an option, each of at most 100 characters (Discord's documentation)."""
+LONGEST_CHOICE = 100
 ALREADY_ANSWERED = 40060
 
 NOT_ACCEPTED = "This could not be accepted just now. Please try again."
@@ -107,6 +110,12 @@ class InteractionReplies:
         """
         body = Message(content=clip(text, CONTENT)).body() | _flags(hidden=hidden)
         return await self._send_first(event, MESSAGE, body, with_message=not hidden)
+
+    async def suggest(self, event: InteractionEvent, names: Sequence[str]) -> None:
+        """Offer values for an option that is being typed."""
+        fit = [name for name in names if len(name) <= LONGEST_CHOICE][:MOST_CHOICES]
+        choices = [{"name": name, "value": name} for name in fit]
+        await self._send_first(event, CHOICES, {"choices": choices})
 
     async def show_form(self, event: InteractionEvent, work: Coroutine[Any, Any, Reply]) -> None:
         """Do the work and show its form, or tell why not.

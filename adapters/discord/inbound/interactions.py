@@ -14,7 +14,7 @@ from adapters.discord.inbound.contents import InboundContext
 from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply
 from adapters.discord.inbound.message_handler import MessageHandler
 from adapters.discord.inbound.missed_messages import DiscordHistory
-from adapters.discord.inbound.parse_interactions import Acted, MessageCommand
+from adapters.discord.inbound.parse_interactions import Acted, MessageCommand, Typing
 from adapters.discord.inbound.parse_messages import (
     ParsedMessage,
     PointedMessage,
@@ -92,16 +92,26 @@ class InteractionHandler:
         self._ask = ask
         self._threads = threads
 
-    async def handle(self, interaction: Acted | MessageCommand) -> None:
+    async def handle(self, interaction: Acted | MessageCommand | Typing) -> None:
         """Hand in an interaction. Raises GatewayError."""
         match interaction:
             case Acted():
                 await self._act(interaction)
+            case Typing(event=event, text=text):
+                with tolerated(LOG, "suggest teams"):
+                    await self._replies.suggest(event, await self._teams(event, text))
             case MessageCommand(event=event, target=target):
                 about = parse_any_message(target, self._context.cache.me_in(event.guild))
                 shown = headline(map(self._handler.contents.read, _all_of(about)))
                 question = Question(text=DEFAULT_QUESTION, about=about, shown=shown)
                 await self._begin_conversation(event, question)
+
+    async def _teams(self, event: InteractionEvent, typed: str) -> list[str]:
+        """The teams that a person may choose, with these letters."""
+        key, _ = await self._context.find_conversation(event.channel, event.guild, "")
+        author = await self._context.people.author(event.sender, event.guild)
+        offers = self._host.policy.offers(key, author, direct=not event.guild)
+        return [name for name in offers.teams if typed.strip().casefold() in name.casefold()]
 
     async def _begin_conversation(self, event: InteractionEvent, question: Question) -> None:
         """Hand in a question; its conversation hangs on the command's answer."""

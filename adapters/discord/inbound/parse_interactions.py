@@ -55,15 +55,26 @@ class MessageCommand:
     target: Payload
 
 
-def parse_interaction(payload: Payload) -> Acted | MessageCommand | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typing:
+    """The beginning of a team's name in an option of a command."""
+
+    event: InteractionEvent
+    text: str
+
+
+def parse_interaction(payload: Payload) -> Acted | MessageCommand | Typing | None:
     """The interaction; None if it needs no answer of ours.
 
     Raises KeyError, TypeError or ValueError if it is malformed.
     """
     kind = as_integer(payload["type"])
-    if kind not in (COMMAND, COMPONENT, MODAL):
+    if kind not in (COMMAND, COMPONENT, MODAL, AUTOCOMPLETE):
         return None
     event, data = _parse_event(payload), as_mapping(payload["data"])
+    if kind == AUTOCOMPLETE:  # one option alone has it
+        typed = next((each for each in object_list(data, "options") if each.get("focused")), {})
+        return Typing(event=event, text=str(typed.get("value") or ""))
     message = as_mapping(payload.get("message") or {})
     on = str(message.get("id", ""))
     chain = str(as_mapping(message.get("message_reference") or {}).get("message_id") or "")

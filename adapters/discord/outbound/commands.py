@@ -27,12 +27,13 @@ DESCRIPTION = 100
 TEXT, FILE = 3, 11
 
 _ID = {"id": "Id of the request; not needed while one alone is open"}
+_TEAM = "Name of a team; without it, you see them"
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "approve": {**_ID, "scope": "What else is approved, in the rest of this thread"},
     "deny": {**_ID, "note": "Reason, for the team"},
     "queue": {"what": "drop N, first N or mode NAME; without it, you see what waits"},
     "model": {"name": "Name of a model, or default; without it, you see them"},
-    "team": {"name": "Name of a team; without it, you see them"},
+    "team": {"name": _TEAM},
     "memory": {"what": "forget N or forget all; without it, you see what is remembered"},
     "aside": {"what": "summarise, attach, or drop"},
     "fork": {"turns": "Number of the last turns to leave out"},
@@ -135,4 +136,5 @@ def _option(name: str, description: str) -> dict[str, Any]:
         "description": description,
         "required": name in _REQUIRED,
         **({"choices": choices} if name == "scope" else {}),
+        **({"autocomplete": True} if description == _TEAM else {}),
     }

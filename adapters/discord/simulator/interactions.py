@@ -36,6 +36,7 @@ from adapters.discord.simulator.world import Event, World
 DEADLINE = 3.0
 TOKEN_SECONDS = 15 * 60.0
 
+MOST_CHOICES, CHOICE = 25, 100
 MODAL_TITLE = 45
 MODAL_FIELDS = 5
 
@@ -150,7 +151,7 @@ def answer(world: World, interaction: Interaction, kind: int, data: Json, draft:
             message_actions.edit(world, interaction.message, draft)
             interaction.response = interaction.message
         case Callback.CHOICES if interaction.type is InteractionType.AUTOCOMPLETE:
-            interaction.choices = data.get("choices") or []
+            interaction.choices = _choices(data)
         case Callback.MODAL if interaction.type in (
             InteractionType.COMMAND,
             InteractionType.COMPONENT,
@@ -160,6 +161,22 @@ def answer(world: World, interaction: Interaction, kind: int, data: Json, draft:
             raise invalid("type", "INTERACTION_CALLBACK_TYPE", "Not possible for this interaction")
     interaction.answer = kind
     interaction.answered_after = world.clock.now() - interaction.made_at
+
+
+def _choices(data: Json) -> list[Json]:
+    """The suggestions for an option.
+
+    Sources: Discord's OpenAPI file, InteractionApplicationCommandAutocompleteCallbackStringData;
+    its documentation, "Application Commands", of the lengths of a choice.
+    """
+    choices: list[Json] = data.get("choices") or []
+    if len(choices) > MOST_CHOICES:
+        raise wrong_length("data.choices", 0, MOST_CHOICES)
+    for place, choice in enumerate(choices):
+        for name in ("name", "value"):
+            if not 0 < len(str(choice.get(name, ""))) <= CHOICE:
+                raise wrong_length(f"data.choices.{place}.{name}", 1, CHOICE)
+    return choices
 
 
 def answered(world: World, interaction: Interaction) -> Json:

@@ -44,7 +44,7 @@ from adapters.slack.inbound.slash import NOT_STORED, Once, SlashCommands, not_he
 from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.client import Receipt
-from gateway.conversation import ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import UNSTORED, GatewayError
 from gateway.history import Backfill, Pauses
 from gateway.interactions import AnswerNow, Choice, Click, Command, Form, FormOpening, Rating
@@ -429,10 +429,11 @@ class InboundHandler:
             await self._host.conversations.rename_thread(thread.id, retitled.title)
 
     async def _suggest_prompts(self, home: HomeVisit) -> None:
-        if not self._config.suggested_prompts:
-            return
-        prompts = [{"title": text, "message": text} for text in self._config.suggested_prompts]
         try:
+            texts = await self._prompts_for(home) or self._config.suggested_prompts
+            if not texts:
+                return
+            prompts = [{"title": text, "message": text} for text in texts]
             await self._calls.write(
                 home.team,
                 "assistant.threads.setSuggestedPrompts",
@@ -441,3 +442,12 @@ class InboundHandler:
             )
         except GatewayError as error:
             LOG.info("no prompts were suggested: %s", error)
+
+    async def _prompts_for(self, home: HomeVisit) -> Sequence[str]:
+        """The prompts of the person's own route."""
+        key = ConversationKey(
+            platform=self._config.account, workspace=home.team, channel=home.channel
+        )
+        message = InboundMessage(key=key, author=Author(id=""), text="", direct=True)
+        author = await self._drafts.author(Draft(message=message, user=home.user))
+        return self._host.policy.offers(key, author, direct=True).prompts

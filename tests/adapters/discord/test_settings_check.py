@@ -4,6 +4,7 @@ from pydantic import SecretStr
 
 import adapters.discord
 from adapters.discord import check, people_named
+from adapters.discord.settings_check import NO_PROMPTS
 from adapters.discord.testing import DiscordSimulator
 from gateway.config.routes import Route
 from tests.adapters.discord.serving import config_of
@@ -150,3 +151,9 @@ async def test_people_are_found_by_their_names_and_nicknames(discord: DiscordSim
     found = await people_named(config_of(discord), ["Alice", "Ann"])
     assert {"alice", "Alice Two", discord.bot.name} <= {*found}
     assert len(discord.calls("GET", "/guilds/{guild_id}/members/search")) == 2
+
+
+async def test_prompts_are_refused_as_discord_shows_none(discord: DiscordSimulator) -> None:
+    named = route(dm=True, suggested_prompts=["What is new?"])
+    assert NO_PROMPTS in (await check(config_of(discord), [named])).problems
+    assert NO_PROMPTS not in (await check(config_of(discord), [route(dm=True)])).problems

@@ -10,6 +10,7 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.commands import parse_command
 from gateway.store.records import Wait
+from gateway.values import NO_OFFERS, Offers
 from teams import RoundRobinGroupChat
 from teams.agents import UserProxyAgent
 from tests.fakes.counted_calls import CallsOf
@@ -150,3 +151,16 @@ async def test_a_list_of_threads_says_where_they_are_and_who_waits_for_whom(tmp_
         assert await gateway.client.threads(platform="local") == [own]
     assert (there.platform, there.channel, there.state) == ("x", "C1", "waiting")
     assert (there.asks, there.asked, there.queued) == ("boss", "Ann", 1)
+
+
+def test_people_and_operators_have_the_choices_of_their_route_and_strangers_none():
+    mine = {"adapter": "x", "channels": ["C1"], "dm": True, "users": [ANN.id], "teams": ["b", "a"]}
+    routes = [Route.model_validate({**mine, "suggested_prompts": ["Hi"]})]
+    rules = Access(["x:T1:boss"], routes=routes)
+    rules.default_team = "a"
+    boss = Author(id="x:T1:boss", name="Boss")
+    for person in (ANN, boss):
+        assert rules.offers(KEY, person, direct=False) == Offers(teams=("a", "b"), prompts=("Hi",))
+    assert rules.offers(KEY, EVE, direct=False) == NO_OFFERS
+    assert rules.offers(replace(KEY, channel="C2"), ANN, direct=False) == NO_OFFERS
+    assert access().offers(KEY, ANN, direct=False) == NO_OFFERS

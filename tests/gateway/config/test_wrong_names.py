@@ -90,7 +90,7 @@ OWN = {
     "MemoryEntry": ("content", "mime_type", "metadata"),
     "OpenAIKind": ("instructions",),
     "Reset": ("daily",),
-    "Route": ("instructions",),
+    "Route": ("instructions", "suggested_prompts"),
     "SelectorTeam": ("selector_prompt",),
     "SocietyOfMindKind": ("instruction", "response_prompt"),
     "StoreConfig": ("name", "schema_"),

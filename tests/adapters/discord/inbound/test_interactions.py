@@ -484,3 +484,30 @@ async def test_a_copy_of_an_approval_elsewhere_is_decided_there(
         await discord.until(lambda: not copy.components)
         await wait_delivered(gateway)
     assert RUNG_BELLS == ["big"]
+
+
+TEAMS = ["refunds", "research", "x" * 101]
+
+
+@pytest.mark.parametrize(
+    ("person", "typed", "offered"),
+    [
+        ("alice", "", ["support", "refunds", "research"]),
+        ("alice", "RE", ["refunds", "research"]),
+        ("alice", "zebra", []),
+        ("mallory", "", []),
+    ],
+)
+async def test_the_teams_of_a_persons_route_are_suggested_while_they_type(
+    discord: DiscordSimulator, tmp_path: Path, person: str, typed: str, offered: list[str]
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    route = Route(
+        adapter="discord", channels=["*"], users=[str(alice.id)], team="support", teams=TEAMS
+    )
+    async with hosted(discord, routes=[route]) as host:
+        await wait_commands(discord)
+        typing = await discord.person(person).completes(general, "team", name=typed)
+        await discord.until(lambda: typing.choices is not None)
+    assert [each["value"] for each in typing.choices or ()] == offered
+    assert not host.host.taken

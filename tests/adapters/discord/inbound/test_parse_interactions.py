@@ -9,6 +9,7 @@ import pytest
 from adapters.discord.inbound.parse_interactions import (
     Acted,
     MessageCommand,
+    Typing,
     command_text,
     parse_interaction,
 )
@@ -76,9 +77,15 @@ def test_the_command_in_a_messages_menu_names_that_message() -> None:
     assert (found.target["id"], found.target["guild_id"]) == ("400000", "800000")
 
 
-@pytest.mark.parametrize("kind", [1, 4])
-def test_what_needs_no_answer_of_ours_is_none(kind: int) -> None:
-    assert parse_interaction({**CLICK, "type": kind}) is None
+def test_what_needs_no_answer_of_ours_is_none() -> None:
+    assert parse_interaction({**CLICK, "type": 1}) is None
+
+
+def test_an_option_that_is_being_typed_has_its_text() -> None:
+    options = [{"name": "name", "type": 3, "value": "re", "focused": True}]
+    found = parse_interaction({**CLICK, "type": 4, "data": {"name": "team", "options": options}})
+    assert isinstance(found, Typing)
+    assert found.text == "re"
 
 
 @pytest.mark.parametrize(

@@ -617,6 +617,25 @@ async def test_prompts_are_suggested_where_people_begin() -> None:
         assert "thread_ts" not in call.arguments
 
 
+@pytest.mark.parametrize(
+    ("person", "prompts"),
+    [("ann", ["Check a refund"]), ("bob", ["What is new?"]), ("mallory", ["What is new?"])],
+)
+async def test_prompts_of_a_route_are_for_its_people(person: str, prompts: list[str]) -> None:
+    mine = {**EVERYWHERE, "users": ["U0ANN"], "suggested_prompts": ["Check a refund"]}
+    others = {**EVERYWHERE, "users": ["U0BOB"]}
+    async with (
+        SlackSimulator(rates=False) as slack,
+        hosted(slack, routes=[mine, others], suggested_prompts=["What is new?"]) as run,
+    ):
+        await slack.person(person).opens_app()
+        await run.until(lambda: slack.calls("assistant.threads.setSuggestedPrompts"))
+        await run.settled()
+        [call] = slack.calls("assistant.threads.setSuggestedPrompts")
+        assert call.error == ""
+        assert [each["message"] for each in call.arguments["prompts"]] == prompts
+
+
 async def test_a_title_that_somebody_gives_is_the_threads_title(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         ann = slack.person("ann")
