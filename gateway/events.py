@@ -159,6 +159,8 @@ MARKS: Mapping[Ending, str] = {
 CONTINUE, COMPACT = "/continue", "/compact"
 """The commands that begin a turn: an agent goes on with a cut answer; all summarise."""
 RETRY = "/retry"
+FORK = "/fork"
+"""The command that has forked a thread, as it is stored."""
 COMPACT_FAILED = f"{RETRY} {COMPACT}"
 """COMPACT in a turn that has failed, and does nothing else."""
 

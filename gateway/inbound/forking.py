@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import logging
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager, suppress
 
+from gateway.access.authority import Denial, Verdict
 from gateway.conversation import ConversationKey, InboundMessage, order_key
-from gateway.errors import NotFound
-from gateway.inbound.replies import HOW_FORK, NOTHING_SAID
+from gateway.errors import GatewayError, NotFound
+from gateway.inbound.replies import FULL_OF_FORKS, HOW_FORK, NOTHING_SAID
 from gateway.store.decisions import ForkPlan, NewThread
 from gateway.store.ids import next_id
 from gateway.store.protocols import SessionStore
@@ -14,6 +17,7 @@ from gateway.store.records import Thread
 from gateway.store.units import forks, inbox, rows, threads
 from gateway.values import Origin
 
+LOG = logging.getLogger("gateway")
 LONGEST = 6
 """Digits of a number of turns."""
 
@@ -21,24 +25,55 @@ LONGEST = 6
 async def fork_thread(store: SessionStore, thread: str, back: int, before: int = 0) -> Thread:
     """The fork of a thread; see `Client`.
 
-    A crash in between leaves a folder without a thread, which the next start removes. Raises
+    A kill in between leaves a folder without a thread, which the next start removes. Raises
     NotFound.
     """
     n, new = await store.run(forks.fork_point, thread, back, before), next_id()
     if n == 0:
         return await _begin_anew(store, thread, new)
-    folder = await store.fork_folder(thread, n, new)
-    return await store.run(forks.fork, thread, n, new, folder=folder)
+    async with unless_begun(store, new):
+        folder = await store.fork_folder(thread, n, new)
+        return await store.run(forks.fork, thread, n, new, folder=folder)
+
+
+@asynccontextmanager
+async def unless_begun(store: SessionStore, *new: str) -> AsyncGenerator[None]:
+    """Drop the folders of forks that have not begun at its end.
+
+    Where that can't be known, the next start removes them.
+    """
+    try:
+        yield
+    except Exception:
+        await _drop_unbegun(store, new)
+        raise
+    await _drop_unbegun(store, new)
+
+
+async def _drop_unbegun(store: SessionStore, new: Iterable[str]) -> None:
+    for each in new:
+        try:
+            await store.run(threads.thread, each)
+        except NotFound:
+            await store.drop_folder(each)
+        except GatewayError as error:
+            LOG.warning("the folder of a fork may be left: %s", error)
 
 
 async def plan_fork(
-    store: SessionStore, message: InboundMessage, words: str, new: str
+    store: SessionStore, message: InboundMessage, words: str, new: str, verdict: Verdict
 ) -> ForkPlan | str:
     """The plan for a fork, or why there is none.
 
     It begins where the message stands that the command points at, or so many turns back. Its folder
-    is there, which the next start removes if nothing comes of it.
+    is there: drop it if nothing comes of the fork.
     """
+    paired = isinstance(verdict, Denial)
+    may = verdict.once_paired if isinstance(verdict, Denial) else verdict
+    limits, person = may.limits if may else None, message.author.id
+    allowed = may and await store.run(forks.may_begin, person, limits, paired=paired)
+    if not allowed:
+        return HOW_FORK if allowed is None else FULL_OF_FORKS
     if words and not (words.isascii() and words.isdigit() and len(words) < LONGEST):
         return HOW_FORK
     found = await store.run(threads.thread_at, message.key)

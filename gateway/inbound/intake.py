@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from time import time_ns
 from typing import Any
+from weakref import WeakValueDictionary
 
 from gateway.access.authority import Admission, Denial, Verdict, judge
 from gateway.access.pairing import draw_code
@@ -33,7 +36,7 @@ from gateway.conversation import (
 )
 from gateway.errors import GatewayError, NotFound, Unstorable, log_incident
 from gateway.inbound.commands import FORK, Command
-from gateway.inbound.forking import plan_fork
+from gateway.inbound.forking import plan_fork, unless_begun
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
 from gateway.inbound.receipts import log_receipt, receipt_of
@@ -90,6 +93,8 @@ class Intake:
         self._ledger = ledger
         self._vitals = vitals
         self.documents = Documents()
+        self._forks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Locks of people who fork a thread."""
 
     async def take(self, message: InboundMessage) -> Receipt:
         """Take a message: it is stored once this returns.
@@ -119,24 +124,40 @@ class Intake:
         follow_up = partial(self._traced, time_ns()) if TRACES.provider else self._accepted
         message = await self._with_documents(whole_texts(message))
         verdict = judge(message, self._using.access).verdict
-        judged = await self._planned(self._judged(message, verdict))
-        with self._dispatcher.room(message.author.id, _once_let_in(verdict).limits) as free:
-            if free and judged.kind == "message":
-                judged = replace(judged, claim=self._sessions.claim)
-            try:
-                accepted = await self._store.run_then(follow_up, inbox_units.accept, judged)
-            except Unstorable as error:
-                return _unstorable(message, error)
+        limits = _once_let_in(verdict).limits
+        async with self._planned(self._judged(message, verdict)) as (judged,):
+            with self._dispatcher.room(message.author.id, limits) as free:
+                if free and judged.kind == "message":
+                    judged = replace(judged, claim=self._sessions.claim)
+                try:
+                    accepted = await self._store.run_then(follow_up, inbox_units.accept, judged)
+                except Unstorable as error:
+                    return _unstorable(message, error)
         return await self._elsewhere(accepted, message.author)
 
-    async def _planned(self, judged: JudgedMessage) -> JudgedMessage:
-        """The message, with a plan for the fork that it asks for."""
+    @asynccontextmanager
+    async def _planned(self, *judged: JudgedMessage) -> AsyncGenerator[tuple[JudgedMessage, ...]]:
+        """The messages, with plans for the forks that they ask for.
+
+        A person's forks begin one after the other: each sees the limits, and none is made twice.
+        """
+        asking = [each for each in judged if _asks_for_fork(each)]
+        async with AsyncExitStack() as stack:
+            for person in sorted({each.message.author.id for each in asking}):
+                await stack.enter_async_context(self._forks.setdefault(person, asyncio.Lock()))
+            if asking:
+                dropped = unless_begun(self._store, *(each.new.id for each in asking))
+                await stack.enter_async_context(dropped)
+            yield tuple(
+                [await self._with_plan(each) if _asks_for_fork(each) else each for each in judged]
+            )
+
+    async def _with_plan(self, judged: JudgedMessage) -> JudgedMessage:
         rules = judged.rulebook
         assert isinstance(rules, MessageRules)
-        if rules.command is None or rules.command.name != FORK or isinstance(rules.verdict, Denial):
-            return judged
-        words = rules.command.words
-        plan = await plan_fork(self._store, judged.message, words, judged.new.id)
+        assert rules.command is not None
+        words, new = rules.command.words, judged.new.id
+        plan = await plan_fork(self._store, judged.message, words, new, rules.verdict)
         return replace(judged, rulebook=replace(rules, fork=plan))
 
     async def _elsewhere(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
@@ -155,14 +176,13 @@ class Intake:
     async def _accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
         self._life.check_open()
         access = self._using.access
-        judged = tuple(
-            [
-                self._judged(await self._with_documents(message), judge(message, access).verdict)
-                for message in map(whole_texts, messages)
-            ]
-        )
+        every = [
+            self._judged(await self._with_documents(message), judge(message, access).verdict)
+            for message in map(whole_texts, messages)
+        ]
         try:
-            taken = await self._store.run_then(self._follow_up, inbox_units.accept_all, judged)
+            async with self._planned(*every) as judged:
+                taken = await self._store.run_then(self._follow_up, inbox_units.accept_all, judged)
         except Unstorable:  # one of them; the others are taken without it
             return [await self.accept(message) for message in messages]
         return [
@@ -376,6 +396,12 @@ def _once_let_in(verdict: Verdict) -> Admission:
     if isinstance(verdict, Admission):
         return verdict
     return verdict.once_paired or Admission()
+
+
+def _asks_for_fork(judged: JudgedMessage) -> bool:
+    rules = judged.rulebook
+    assert isinstance(rules, MessageRules)
+    return rules.command is not None and rules.command.name == FORK
 
 
 def _kind(rules: MessageRules) -> InboxKind:

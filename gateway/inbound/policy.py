@@ -20,7 +20,7 @@ from gateway.events import ASK
 from gateway.inbound.answers import answer_in_words, decide_answer, is_approver, is_over
 from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.model_choice import TeamModels, choose
-from gateway.inbound.replies import HOW_FORK, offer_after, reply_to
+from gateway.inbound.replies import FULL_OF_FORKS, HOW_FORK, offer_after, reply_to
 from gateway.inbound.resets import why_anew
 from gateway.inbound.team_choice import choose_team
 from gateway.missed import BEFORE_LOSS
@@ -351,7 +351,8 @@ class MessageRules:
                 allowed = operator or bool(verdict.models)
                 decision = choose(word, situation.thread, models, allowed=allowed)
             case ThreadFork():
-                fork = self.fork
+                full = verdict.limits and situation.load.begun >= verdict.limits.turns
+                fork = FULL_OF_FORKS if full else self.fork  # maybe since it was planned
                 known = isinstance(fork, ForkPlan)
                 decision = replace(decision, plan=fork) if known else CommandReply(reply=fork)
             case QueueRemoval() | QueuePromotion() | GrantRevocation():

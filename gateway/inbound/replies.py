@@ -21,6 +21,7 @@ from gateway.store.rulebook import (
 WORKING = "The team is already working."
 NOTHING_SAID = "There are no messages here yet."
 HOW_FORK = "Use /fork, or /fork N without the last N turns."
+FULL_OF_FORKS = "You have begun as many turns and forks as you may within ten minutes. Try later."
 FORKED = "A copy of this thread begins in a new message here. This thread stays as it is."
 FORKED_HERE = "This conversation goes on in a copy of the thread."
 NOT_MUTABLE = "You are the only person here, so you can't mute the team."

@@ -95,6 +95,10 @@ class SessionStore(SessionReader, Protocol):
         """
         ...
 
+    async def drop_folder(self, thread: str) -> None:
+        """Remove the folder of a thread that was not made after all."""
+        ...
+
     def loaded_at(self, thread: str) -> int:
         """Nanoseconds until which the folder has files of the store alone.
 

@@ -322,6 +322,10 @@ class PostgresStore(PostgresReader, ReloadOperations):
         """Make the folder of a thread's fork; see SessionStore."""
         return await self._work.fork(thread, n, new, self.read)
 
+    async def drop_folder(self, thread: str) -> None:
+        """Remove the folder of a thread that is not there; see SessionStore."""
+        await self._work.clear([thread])
+
     def loaded_at(self, thread: str) -> int:
         """Time until which the folder has files of the store alone."""
         return self._work.loaded_at(thread)

@@ -403,6 +403,10 @@ class SqliteStore(SqliteReader, UnitWriter):
         """Make the folder of a thread's fork; see SessionStore."""
         return await self._work.fork(thread, n, new, self.read)
 
+    async def drop_folder(self, thread: str) -> None:
+        """Remove the folder of a thread that is not there; see SessionStore."""
+        await self._work.clear([thread])
+
     def loaded_at(self, thread: str) -> int:
         """0: the folder itself is kept, no copy of it."""
         return 0

@@ -11,6 +11,7 @@ from gateway.events import (
     COMPACT,
     COMPACT_FAILED,
     CONTINUE,
+    FORK,
     HoldLimit,
     HumanText,
     MessageFinished,
@@ -123,7 +124,7 @@ _MESSAGES = f"""
 """
 _COMMANDS = f"""
     SELECT author, author_name, timezone, author_kind, author_groups, taken_at, text, {BEGINS}
-    FROM inbox WHERE turn = :turn AND outcome = 'command' ORDER BY id
+    FROM inbox WHERE turn = :turn AND outcome = 'command' AND text <> '{FORK}' ORDER BY id
 """
 LAST = 200
 """Events in which a turn that did not end well is looked for."""

@@ -16,6 +16,7 @@ from gateway.conversation import LOCAL_OPERATOR, ConversationKey
 from gateway.errors import NotFound
 from gateway.events import (
     ASK,
+    FORK,
     HumanText,
     MessageJoined,
     MessageQueued,
@@ -29,12 +30,14 @@ from gateway.events import (
 from gateway.items import Agent, ToolItem
 from gateway.outbox import OutboxRow
 from gateway.store.connection import Connection, Row
+from gateway.store.decisions import ForkPlan, PersonLimits
 from gateway.store.ids import new_id, next_id
 from gateway.store.operations import reads, writes
 from gateway.store.records import Thread
 from gateway.store.units.adapters import OWN, mark, own_mark
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
+from gateway.store.units.lanes import load_of
 from gateway.store.units.outbox import OUTBOX, give_up
 from gateway.store.units.rows import GONE_MARK, OPEN_STATUSES, find_thread, first, scalar
 from gateway.store.units.threads import thread_at
@@ -49,7 +52,7 @@ REFUSED = "The copy of this thread that you asked for could not begin: {why}"
 NO_STATE = "The thread has no turn whose state is kept, so it can't be forked."
 TOO_FAR = "The thread can only be forked from the ends of its last turns ({most})."
 
-FORK = " (fork)"
+SUFFIX = " (fork)"
 """Stands behind the title."""
 
 MOST_CALLS = 10
@@ -70,8 +73,10 @@ _TURN_AT = """
     SELECT MAX(t.n) FROM inbox i JOIN turns t ON t.id = i.turn
     WHERE i.thread = :thread AND i.outcome IN ('turn', 'merged') AND i.order_key <= :mark
 """
+_PAIRED = "SELECT 1 FROM people WHERE person = :person"
 _LAST_EVENT = "SELECT MAX(seq) AS seq FROM events WHERE turn = :turn AND thread = :thread"
 _OF_TURNS = "turn IN (SELECT id FROM turns WHERE thread = :thread AND n <= :n)"
+_SAID = f"{_OF_TURNS} AND NOT (outcome = 'command' AND COALESCE(text, '') = '{FORK}')"
 _STATE = """
     INSERT INTO checkpoints (thread, n, kind, data)
     SELECT :new, n, kind, data FROM checkpoints WHERE thread = :thread AND n <= :state
@@ -116,6 +121,26 @@ def fork_point(
     if before or not 0 <= back < len(ends):
         raise NotFound(TOO_FAR.format(most=len(ends)) if ends else NO_STATE)
     return ends[back]
+
+
+def turn_at(connection: Connection, plan: ForkPlan) -> str | None:
+    """The turn from whose end to fork."""
+    of = {"thread": plan.thread, "n": plan.n}
+    return scalar(connection, "SELECT id FROM turns WHERE thread = :thread AND n = :n", of)
+
+
+@reads
+def may_begin(
+    connection: Connection, person: str, limits: PersonLimits | None, *, paired: bool
+) -> bool | None:
+    """True if a person may fork; None if they are not known.
+
+    `paired`: only whoever was let in by a code is. Forks count as turns.
+    """
+    if paired and not scalar(connection, _PAIRED, {"person": person}):
+        return None
+    most = limits.turns if limits else 0
+    return limits is None or load_of(connection, person, most).begun < most
 
 
 @writes
@@ -251,7 +276,7 @@ class _Copy:
         """Copy what the thread is, but not who works on it."""
         (row,) = self._rows("threads", "id = :thread")
         now = self._connection.now
-        title = row["title"] and f"{row['title'].removesuffix(FORK)}{FORK}"
+        title = row["title"] and f"{row['title'].removesuffix(SUFFIX)}{SUFFIX}"
         kept = ("team", "definition", "mode", "participants", "model", "preview")
         of_config = ("config", "config_digest")
         put(
@@ -288,7 +313,7 @@ class _Copy:
 
     def messages(self) -> None:
         """Copy what people said in these turns, with its files."""
-        for row in self._rows("inbox", order="id"):
+        for row in self._rows("inbox", _SAID, order="id"):
             own = {"thread": self._new, "turn": self._turns[row["turn"]]}
             edits = self._inbox.get(row["edits"])
             first = row["id"] if row["copy_of"] is None else row["copy_of"]

@@ -129,10 +129,10 @@ _OF_THE_PERSON = """
 """
 _OF_BOTS = """
     (SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM inbox
-      WHERE conversation = :conversation AND author_kind = 'bot'
+      WHERE conversation = :conversation AND author_kind = 'bot' AND copy_of IS NULL
       AND received_at > :bots_since AND received_at <= :now
      UNION ALL SELECT COUNT(*) FROM inbox WHERE id > (SELECT MAX(id) FROM inbox) - :newest
-      AND +author = :person AND +author_kind = 'bot'
+      AND +author = :person AND +author_kind = 'bot' AND copy_of IS NULL
       AND +received_at > :bots_since AND +received_at <= :now
       AND substr(+conversation, 1, length(:workspace)) = :workspace) AS counted)
 """

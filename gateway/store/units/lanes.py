@@ -42,10 +42,10 @@ BEGUN = f"""
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
       AND started_at > :since AND started_at <= :now LIMIT :most) AS begun)
     + (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
-      AND outcome = 'command' AND turn IS NOT NULL AND NOT {BEGINS}
+      AND outcome = 'command' AND turn IS NOT NULL AND copy_of IS NULL AND NOT {BEGINS}
       AND taken_at > :since AND taken_at <= :now LIMIT :most) AS begun)
 """
-"""Turns that a person has begun since then, and those that went on at their /retry."""
+"""Turns that a person has begun since then, those that went on at their /retry, and their forks."""
 
 _LOAD = f"""
     SELECT
@@ -59,7 +59,7 @@ _BEGUN_AT = f"""
      (SELECT started_at AS at FROM turns WHERE author = :person AND started_at > :since
        AND started_at <= :now
       UNION ALL SELECT taken_at FROM inbox WHERE author = :person AND outcome = 'command'
-       AND turn IS NOT NULL AND NOT {BEGINS}
+       AND turn IS NOT NULL AND copy_of IS NULL AND NOT {BEGINS}
        AND taken_at > :since AND taken_at <= :now) AS begun
     ORDER BY at DESC LIMIT 1 OFFSET :later
 """

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.conversation import ConversationKey
-from gateway.events import ASIDE_OVER, COMPACT, COMPACT_FAILED, CONTINUE, Notice, SessionEvent
+from gateway.events import (
+    ASIDE_OVER,
+    COMPACT,
+    COMPACT_FAILED,
+    CONTINUE,
+    FORK,
+    Notice,
+    SessionEvent,
+)
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
@@ -125,7 +133,9 @@ def fork(acceptance: Acceptance, decision: ThreadFork) -> AcceptedMessage:
         reply = decision.here
         stop, events = _leave(acceptance, old.id)
     by, connection = acceptance.message.author.id, acceptance.connection
-    inbox = acceptance.insert(old.id, "command", reply)
+    acceptance.message = replace(acceptance.message, text=FORK)
+    inbox = acceptance.insert(old.id, "command", reply, turn=forks.turn_at(connection, plan))
+    update(connection, "inbox", inbox, taken_at=connection.now)
     events += forks.begin_fork(
         connection, plan.thread, plan.n, new, folder=plan.folder, key=key, by=by
     )

@@ -44,6 +44,7 @@ WITH used AS (
         row_number() OVER (PARTITION BY thread ORDER BY order_key DESC) AS n
     FROM inbox JOIN used ON thread = used.id
     WHERE kind = 'message' AND message_id <> '' AND edits IS NULL AND outcome <> 'refused'
+     AND copy_of IS NULL
 )
 SELECT conversation, message_id, link FROM said WHERE n <= :each ORDER BY order_key
 """
