@@ -80,11 +80,11 @@ async def plan_fork(
     thread = message.thread or (found.id if found else "")
     if not thread or await store.run(inbox.accepted_keys, message.dedupe):
         return NOTHING_SAID  # one that was taken gets the reply of then
-    mark = ""
+    named = ""
     with suppress(ValueError):
-        mark = "" if words else order_key(message.reply_to)
+        named = message.reply_to if not words and order_key(message.reply_to) else ""
     try:
-        n = await store.run(forks.fork_point, thread, int(words or 0), mark=mark)
+        n = await store.run(forks.fork_point, thread, int(words or 0), message=named)
     except NotFound as error:
         return str(error)
     return ForkPlan(thread=thread, n=n, folder=await store.fork_folder(thread, n, new))

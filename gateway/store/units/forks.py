@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.conversation import LOCAL_OPERATOR, ConversationKey
+from gateway.conversation import LOCAL_OPERATOR, ConversationKey, order_key
 from gateway.errors import NotFound
 from gateway.events import (
     ASK,
@@ -22,6 +22,7 @@ from gateway.events import (
     MessageQueued,
     Notice,
     SessionEvent,
+    ThreadRenamed,
     ToolStarted,
     TurnStarted,
     dump_event,
@@ -39,12 +40,13 @@ from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.lanes import load_of
 from gateway.store.units.outbox import OUTBOX, give_up
-from gateway.store.units.rows import GONE_MARK, OPEN_STATUSES, find_thread, first, scalar
+from gateway.store.units.rows import GONE_MARK, MUTED, OPEN_STATUSES, find_thread, first, scalar
 from gateway.store.units.threads import thread_at
 from gateway.store.value_rows import add, insert, put, update
 from gateway.store.work import rows as work_rows
 
-FORKED = "This thread is a fork of {title!r}, from the end of its turn {n} of {last}."
+_ORIGIN = "This thread is a fork of "
+FORKED = _ORIGIN + "{title!r}, from the end of its turn {n} of {last}."
 NOT_UNDONE = " What calls of later turns did outside of the work folder is not undone:{calls}"
 FOLDER_OF_NOW = " The work folder of then is not kept: it has that of now."
 MORE_CALLS = "and {more} more"
@@ -71,8 +73,16 @@ _TURN_OF = """
 """
 _TURN_AT = """
     SELECT MAX(t.n) FROM inbox i JOIN turns t ON t.id = i.turn
-    WHERE i.thread = :thread AND i.outcome IN ('turn', 'merged') AND i.order_key <= :mark
+    WHERE i.thread = :thread AND i.outcome IN ('turn', 'merged') AND i.order_key {is_at} :mark
 """
+_TURN_TOLD = """
+    SELECT t.n FROM events e JOIN turns t ON t.id = e.turn WHERE e.thread = :thread AND e.seq <=
+     (SELECT MAX(seq) FROM outbox WHERE thread = :thread
+      AND (message = :message OR message LIKE '%/' || :message))
+    ORDER BY e.seq DESC LIMIT 1
+"""
+_TURNS_AT = (_TURN_TOLD, _TURN_AT.format(is_at="="), _TURN_AT.format(is_at="<="))
+"""Where a message stands: what the bot said lately, a person's own, or the last before it."""
 _PAIRED = "SELECT 1 FROM people WHERE person = :person"
 _LAST_EVENT = "SELECT MAX(seq) AS seq FROM events WHERE turn = :turn AND thread = :thread"
 _OF_TURNS = "turn IN (SELECT id FROM turns WHERE thread = :thread AND n <= :n)"
@@ -87,9 +97,11 @@ _MEMOS = """
     SELECT * FROM memos WHERE thread = :thread
      AND at <= (SELECT finished_at FROM turns WHERE thread = :thread AND n = :n) ORDER BY id
 """
-_OF_MESSAGES = (
+_CHANGED = (
     *("message_queued", "message_withdrawn", "message_joined", "turn_started", "turn_held"),
+    *("notice", "thread_renamed"),
 )
+"""Kinds of events that are not as they were, or not there."""
 _LATER_CALLS = """
     SELECT c.key, c.tool FROM tool_calls c JOIN turns t ON t.id = c.turn
     WHERE c.thread = :thread AND t.n > :n AND c.status IN ('started', 'finished', 'unknown')
@@ -103,19 +115,21 @@ _LATER_SHOWN = """
 
 @reads
 def fork_point(
-    connection: Connection, thread: str, back: int, before: int = 0, mark: str = ""
+    connection: Connection, thread: str, back: int, before: int = 0, message: str = ""
 ) -> int:
     """The turn from whose end to fork; 0 for the beginning.
 
     It is `back` turns before the last of them, or the one before that with this message, or the one
-    in which the message with this order key stands. Raises NotFound.
+    in which this `message` of the platform stands. Raises NotFound.
     """
     find_thread(connection, thread)
-    of_message = {"thread": thread, "inbox": before, "mark": mark}
+    mark = order_key(message) if message else ""
+    of_message = {"thread": thread, "inbox": before, "message": message, "mark": mark}
     turn = first(connection, _TURN_OF, of_message) if before else None
     ends = [row["n"] for row in connection.fetch(_ENDS, {"thread": thread})]
-    if mark:
-        back = ends.index(n) if (n := scalar(connection, _TURN_AT, of_message)) in ends else -1
+    if message:
+        found = (n for query in _TURNS_AT if (n := scalar(connection, query, of_message)))
+        back = ends.index(n) if (n := next(found, 0)) in ends else -1
     if turn is not None and turn["n"] - 1 in [*ends, 0]:
         return turn["n"] - 1
     if before or not 0 <= back < len(ends):
@@ -276,15 +290,15 @@ class _Copy:
         """Copy what the thread is, but not who works on it."""
         (row,) = self._rows("threads", "id = :thread")
         now = self._connection.now
-        title = row["title"] and f"{row['title'].removesuffix(SUFFIX)}{SUFFIX}"
-        kept = ("team", "definition", "mode", "participants", "model", "preview")
+        kept = ("team", "definition", "participants", "model", "preview")
         of_config = ("config", "config_digest")
         put(
             self._connection,
             "threads",
             **{name: row[name] for name in (*kept, *of_config)},
             id=self._new,
-            title=title,
+            title=_title(row["title"]),
+            mode=row["mode"].removeprefix(MUTED),
             key=self._key,
             handoff_from=handoff_from,
             files_at=int(now * 1e9),
@@ -382,9 +396,13 @@ class _Copy:
             (f'"turn":"{row["turn"]}"', f'"turn":"{turn}"'),
         ):
             body = body.replace(old.encode(), new.encode(), 1)
-        if row["kind"] not in _OF_MESSAGES:
+        if row["kind"] not in _CHANGED:
             return body
         match load_event(body):
+            case Notice(approval=approval, text=text):  # no mode is copied
+                return None if approval and not text.startswith(_ORIGIN) else body
+            case ThreadRenamed(title=title) as event:
+                return dump_event(replace(event, title=_title(title)))
             case TurnStarted(messages=messages) as event:
                 return dump_event(replace(event, messages=tuple(map(self._told, messages))))
             case MessageQueued(message=message) | MessageJoined(message=message) as event:
@@ -397,6 +415,10 @@ class _Copy:
         numbers: Mapping[int, int] = self._inbox
         inbox, again = numbers.get(message.inbox, 0), numbers.get(message.again, 0)
         return replace(message, inbox=inbox, again=again)
+
+
+def _title(title: str) -> str:
+    return title and f"{title.removesuffix(SUFFIX)}{SUFFIX}"
 
 
 def _values(row: Row, *without: str) -> dict[str, Any]:

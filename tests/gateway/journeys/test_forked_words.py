@@ -48,6 +48,8 @@ async def test_a_deleted_message_is_told_in_no_fork(tmp_path: Path):
         second = (await desk.person.fork_thread(fork)).id
         assert CANARY in await ask(desk, fork)
         third = (await desk.person.fork_thread(fork)).id
+        lines = of(Notice, await desk.gateway.store.run(event_units.events, third))
+        assert [each.text[:24] for each in lines] == ["This thread is a fork of"] * 2
         await desk.delete("1")
         for each in (fork, second, third):
             sent = await ask(desk, each)

@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from gateway.conversation import Attachment, ConversationKey, order_key
+from gateway.conversation import Attachment, ConversationKey
 from gateway.errors import NotFound
-from gateway.events import MessageFinished, Notice, ToolStarted, TurnStarted
+from gateway.events import MessageFinished, Notice, ThreadRenamed, ToolStarted, TurnStarted
 from gateway.outbox import OutboxRow
+from gateway.store.decisions import PersonLimits
 from gateway.store.records import CallRow, Checkpoint
 from gateway.store.turn_records import TurnUpdate
 from gateway.store.units import deletion, events, forks, heard, outbox, threads
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import rows_of
-from tests.gateway.store.talk import ANN, BOB, KEY, approval, begun, end, take
+from tests.gateway.store.talk import ANN, BOB, KEY, approval, begin, begun, end, take
 
 IN_FORK = "SELECT id, author, text, untrusted FROM inbox WHERE thread = 'f' ORDER BY id"
 ORIGIN_OF_2 = "This thread is a fork of '1', from the end of its turn 2 of 2."
@@ -223,11 +224,11 @@ async def test_a_fork_of_a_platforms_thread_begins_with_its_first_message(tmp_pa
             work = await begun(store, n, number=n)
             await end(store, work, checkpoints=(snapshot(n),))
         ends = [
-            await store.run(forks.fork_point, "t", 0, mark=order_key(mark)) for mark in ("1", "1.5")
+            await store.run(forks.fork_point, "t", 0, message=number) for number in ("1", "1.5")
         ]
         assert ends == [1, 1]
         with pytest.raises(NotFound):
-            await store.run(forks.fork_point, "t", 0, mark=order_key("0.5"))
+            await store.run(forks.fork_point, "t", 0, message="0.5")
         key = KEY.fork("f")
         assert (key.forked, KEY.forked, key.channel) == (KEY.root, "", KEY.channel)
 
@@ -274,6 +275,71 @@ async def test_a_fork_that_its_platform_refuses_is_given_up_and_told_where_it_wa
         with pytest.raises(NotFound):
             await store.run(forks.refuse, "f", origin.seq, "Not here.", ANN.id)
         assert await store.read(broken_laws) == []
+
+
+async def test_a_fork_from_a_message_begins_where_that_was_worked_on(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store, "1", number="1")
+        first = work.lease.turn
+        await take(store, "2", number="2")  # they wait for their turns
+        await take(store, "3", number="3")
+        said = MessageFinished(thread="t", turn=first, agent="a", message="m", text="one")
+        await end(store, work, events=(said,), checkpoints=(snapshot("1"),))
+        (told,) = [
+            each for each in await store.run(events.events, "t") if each.kind == "message_finished"
+        ]
+        row = OutboxRow(
+            key="k", thread="t", place=str(KEY), item="s", n=0, seq=told.seq, status="delivered",
+            first_at=1.0, at=1.0, message="7/4",
+        )  # fmt: skip
+        await store.run(outbox.put_part, row)
+        await store.write(
+            lambda c: c.execute("UPDATE inbox SET place = -1 WHERE message_id = '3'", {})
+        )
+        for n in ("3", "2"):
+            await end(store, await begin(store), checkpoints=(snapshot(n),))
+        found = [
+            await store.run(forks.fork_point, "t", 0, message=n) for n in ("1", "2", "3", "4", "9")
+        ]
+        assert found == [1, 3, 2, 1, 3]
+
+
+async def test_a_fork_is_not_muted_and_has_no_mode_of_approval_and_is_called_a_fork(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store, "1", number="1")
+        lines = [
+            Notice(thread="t", turn=work.lease.turn, text="Mode plan: none.", approval="plan"),
+            Notice(thread="t", turn=work.lease.turn, text="A line."),
+            ThreadRenamed(thread="t", title="Lunch", given=True),
+        ]
+        await end(store, work, events=lines, checkpoints=(snapshot("1"),))
+        await store.write(
+            lambda c: c.execute("UPDATE threads SET mode = 'muted steer', title = 'Lunch'", {})
+        )
+        for of, new in (("t", "f"), ("f", "g")):
+            await store.run(forks.fork, of, 1, new, folder=True)
+            found = await store.run(threads.thread, new)
+            assert (found.muted, found.mode, found.title) == (False, "steer", "Lunch (fork)")
+            told = await store.run(events.events, new)
+            texts = [each.text.partition(" fork")[0] for each in told if isinstance(each, Notice)]
+            assert texts == ["A line.", "This thread is a"]
+            titles = [each.title for each in told if isinstance(each, ThreadRenamed)]
+            assert titles == ["1 (fork)", "Lunch (fork)"]
+        assert await store.read(broken_laws) == []
+
+
+async def test_who_may_fork_is_known_and_within_the_limits(tmp_path: Path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await end(store, await begun(store, "1", number="1"), checkpoints=(snapshot("1"),))
+        two, one = PersonLimits(parallel=1, turns=2), PersonLimits(parallel=1, turns=1)
+        may = forks.may_begin
+        assert await store.run(may, ANN.id, two, paired=False) is True
+        assert await store.run(may, ANN.id, one, paired=False) is False
+        assert await store.run(may, ANN.id, None, paired=False) is True
+        assert await store.run(forks.may_begin, ANN.id, None, paired=True) is None
 
 
 async def test_forks_with_words_of_a_platforms_thread_go_with_it(tmp_path: Path):
