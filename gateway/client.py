@@ -119,6 +119,8 @@ class Receipt:
     reply: str = ""
     private: bool = False
     """Nobody else may see the reply, wherever the command was written."""
+    choices: tuple[tuple[str, str], ...] = ()
+    """Commands that the reply offers, with their labels."""
 
 
 TOGETHER = ", "

@@ -18,7 +18,7 @@ ASK_TEAM, FORK = "ask_team", "fork"
 """The `callback_id`s of the entries in a message's menu."""
 EVENT_TYPE = "parley_part"
 """The `event_type` of the metadata on every message of ours; its payload is `{"key": ...}`."""
-OPTION = 75
+OPTION, VALUE, SECTION = 75, 150, 2900
 CHOICES = "choices"
 """The block with a card's menu of several options; its element's id is MENU."""
 MENU = f"{PREFIX}:options:0"
@@ -70,6 +70,18 @@ def choices_input(options: Sequence[Button]) -> Block:
         "options": [{"text": option(each.label), "value": str(each.number)} for each in options],
     }
     return {"type": "input", "block_id": CHOICES, "label": plain("Your choices"), "element": menu}
+
+
+def command_menu(commands: Sequence[tuple[str, str]]) -> list[Block]:
+    """A row with a menu of commands; none if there are none.
+
+    A value has at most 150 characters
+    (https://docs.slack.dev/reference/block-kit/composition-objects/option-object).
+    """
+    valued = [(numbered(each, n), option(name)) for n, (each, name) in enumerate(commands)]
+    options = [{"text": text, "value": value} for value, text in valued if len(value) <= VALUE]
+    menu: Block = {"type": "static_select", "action_id": action_id("command"), "options": options}
+    return [actions(menu | {"placeholder": plain("Choose")})] if options else []
 
 
 def action_id(kind: ButtonKind, number: int = 0) -> str:

@@ -6,7 +6,7 @@ import logging
 
 from gateway.client import Receipt, SentFile
 from gateway.conversation import Attachment, InboundMessage
-from gateway.store.decisions import AcceptedMessage, MemoReply
+from gateway.store.decisions import AcceptedMessage, CommandReply, MemoReply
 
 LOG = logging.getLogger("gateway")
 
@@ -23,12 +23,14 @@ def receipt_of(accepted: AcceptedMessage) -> Receipt:
     outcome = accepted.outcome
     if outcome == "queued" and not accepted.busy:
         outcome = "turn"
+    decision = accepted.decision
     return Receipt(
         inbox=accepted.inbox,
         thread=accepted.thread,
         outcome=outcome,
         reply=accepted.reply,
-        private=isinstance(accepted.decision, MemoReply),
+        private=isinstance(decision, MemoReply),
+        choices=decision.choices if isinstance(decision, CommandReply) else (),
     )
 
 

@@ -27,7 +27,10 @@ def choose_team(word: str, offered: Sequence[str], current: str) -> NewConversat
     if not offered:
         return CommandReply(reply=NONE)
     if not word:
-        return CommandReply(reply=LISTED.format(team=current, names=", ".join(offered)))
+        return CommandReply(
+            reply=LISTED.format(team=current, names=", ".join(offered)),
+            choices=tuple((f"/{TEAM} {name}", name) for name in offered),
+        )
     if team := named_team(Command(name=TEAM, words=word), offered):
         return NewConversation(reply=BEGUN.format(team=team))
     return CommandReply(reply=no_such("team", word[:40], offered))

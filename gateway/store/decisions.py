@@ -187,11 +187,13 @@ class GrantRevocation:
 class CommandReply:
     """A command that only answers its sender.
 
-    `late`: it would have answered a request whose time is over.
+    `late`: it would have answered a request whose time is over. `choices` are commands that the
+    reply offers, with their labels.
     """
 
     reply: str
     late: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 @value

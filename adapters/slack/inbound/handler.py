@@ -351,12 +351,12 @@ class InboundHandler:
             self._places.note(message)
         if message.awaited:
             self._start_task(self._fetching.look(), "slack awaited")
-        self._reply(replace(draft, message=message), receipt.reply)
+        self._reply(replace(draft, message=message), receipt.reply, receipt.choices)
         return receipt
 
-    def _reply(self, draft: Draft, text: str) -> None:
+    def _reply(self, draft: Draft, text: str, choices: Sequence[tuple[str, str]] = ()) -> None:
         if text and draft.user and not draft.bot:
-            self._start_task(self._replies.send(draft, text), "slack reply")
+            self._start_task(self._replies.send(draft, text, choices), "slack reply")
 
     # --- modals, reactions, feedback, titles, prompts ---
 

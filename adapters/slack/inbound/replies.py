@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import aiohttp
 
 from adapters.dead_ends import DeadEnds
+from adapters.slack.action_ids import SECTION, command_menu, section
 from adapters.slack.config import Config
 from adapters.slack.connection.payload import gateway_text
 from adapters.slack.connection.web_api import Calls
@@ -36,28 +37,28 @@ class Replies:
         self.to_mrkdwn = gateway_text(commands)
         self._dead_ends = dead_ends
 
-    async def send(self, draft: Draft, text: str) -> None:
-        """Send a text to a draft's author alone.
+    async def send(self, draft: Draft, text: str, choices: Sequence[tuple[str, str]] = ()) -> None:
+        """Send a draft's author alone a text, with commands to choose.
 
         If nothing can be written there, they are told so directly, if they may use the bot.
         """
         try:
             try:
-                await self._send_once(draft, text)
+                await self._send_once(draft, text, choices)
             except RateLimited as error:
                 await asyncio.sleep(error.retry_after)
-                await self._send_once(draft, text)
+                await self._send_once(draft, text, choices)
         except (GatewayError, aiohttp.ClientError, TimeoutError, OSError) as error:
             LOG.warning("a private answer was not sent: %s", describe(error))
             message = draft.message
             if isinstance(error, CallRejected) and error.obstacle and message.may_write:
                 await self._dead_ends.tell(message.key, message.author.id, error.obstacle)
 
-    async def _send_once(self, draft: Draft, text: str) -> None:
+    async def _send_once(self, draft: Draft, text: str, choices: Sequence[tuple[str, str]]) -> None:
         if draft.response_url and self._config.is_at_slack(draft.response_url, "hooks"):
             await self._respond(draft.response_url, text)
         else:
-            await self.post(draft, text)
+            await self.post(draft, text, choices)
 
     async def _respond(self, url: str, text: str) -> None:
         answer = {
@@ -73,17 +74,20 @@ class Replies:
             if not response.ok:
                 LOG.warning("a private answer was not accepted (HTTP %s)", response.status)
 
-    async def post(self, draft: Draft, text: str) -> None:
+    async def post(self, draft: Draft, text: str, choices: Sequence[tuple[str, str]] = ()) -> None:
         """Post a text where the draft was written. Raises GatewayError."""
         key = draft.message.key
-        root = key.root or None
+        root, said = key.root or None, self.to_mrkdwn(text)
+        menu = command_menu(choices)
+        blocks = [section(said[:SECTION]), *menu] if menu else None
         if draft.message.direct:
             await self._calls.write(
                 key.workspace,
                 "chat.postMessage",
                 channel=key.channel,
                 thread_ts=root,
-                text=self.to_mrkdwn(text),
+                text=said,
+                blocks=blocks,
                 unfurl_links=False,
                 unfurl_media=False,
             )
@@ -96,5 +100,6 @@ class Replies:
             channel=key.channel,
             user=draft.user,
             thread_ts=root if threaded else None,
-            text=self.to_mrkdwn(text),
+            text=said,
+            blocks=blocks,
         )

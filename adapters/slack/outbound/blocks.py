@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from adapters.slack.action_ids import (
     EVENT_TYPE,
+    SECTION,
     Block,
     action_id,
     actions,
@@ -34,7 +35,6 @@ from gateway.surface import Activity, ActivityStatus, Card, File, Line, Part, Sp
 Own: TypeAlias = Callable[[str], str]
 """A gateway line as mrkdwn."""
 
-SECTION = 2900
 CONTEXT = 1900
 QUESTION = 8_000
 """Characters of a question on its card; a longer one comes as a file."""

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from adapters.slack.action_ids import section
-from adapters.slack.outbound.blocks import SECTION, UNSURE, context
+from adapters.slack.action_ids import SECTION, section
+from adapters.slack.outbound.blocks import UNSURE, context
 from adapters.slack.outbound.paced_calls import PacedCalls
 from gateway.render.sanitize import label
 from gateway.surface import (
