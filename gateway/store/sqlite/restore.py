@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from gateway.errors import BackupCorrupt, NotFound, StoreFull, StoreUnwritable
 from gateway.store.formats import newest_format
 from gateway.store.sqlite.upgrade import VERSION, known_version
 from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
+from gateway.store.units.audit import PERSON_DELETED
 from gateway.store.units.losses import mark_restored
 
 LOG = logging.getLogger("gateway.store")
@@ -58,6 +59,20 @@ def delete_from_copy(copy: Path, threads: Collection[str], memos: Sequence[int])
             describe(error),
         )
         copy.unlink(missing_ok=True)
+
+
+def finish_deletions(copy: Path, deleted: Mapping[str, str], memos: Sequence[int]) -> None:
+    """Delete from a copy what a kill has left there.
+
+    `deleted` are the threads that the audit knows, with its outcomes. Threads of a deleted person
+    take the copy with them.
+    """
+    with suppress(sqlite3.Error), closing(sqlite3.connect(copy)) as raw:
+        left = {thread for (thread,) in raw.execute("SELECT id FROM threads") if thread in deleted}
+        if any(deleted[thread] == PERSON_DELETED for thread in left):
+            copy.unlink(missing_ok=True)
+        elif left:
+            delete_from_copy(copy, left, memos)
 
 
 _DELETE = (

@@ -41,7 +41,7 @@ from gateway.store.sqlite.commit_count import CommitCount, read_note
 from gateway.store.sqlite.integrity import check_whole
 from gateway.store.sqlite.opening import Outdated, check_after_unclean_end, claim, open_to_write
 from gateway.store.sqlite.repair import Repaired, repair
-from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, stage
+from gateway.store.sqlite.restore import delete_from_copy, finish_deletions, kept, put_staged, stage
 from gateway.store.sqlite.stand_ins import stand_in
 from gateway.store.sqlite.upgrade import (
     VERSION,
@@ -53,6 +53,7 @@ from gateway.store.sqlite.work_contents import ContentFiles
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
+from gateway.store.units.audit import deleted_threads
 from gateway.store.units.memos import memo_ids
 from gateway.store.units.threads import thread_ids
 from gateway.store.work.contents import WorkLimits
@@ -325,12 +326,16 @@ class SqliteStore(SqliteReader, UnitWriter):
             delete_from_copy(copy, threads, memos)
 
     async def _sweep(self) -> None:
-        """Remove what a crash left behind of work folders."""
+        """Remove what a crash left behind of work folders, and in copies."""
         if any(
             (self._folder / name).is_dir() for name in ("work", VERSIONS)
         ):  # a worker costs more
             await asyncio.to_thread(self._work.sweep, await self.read(thread_ids))
             await self.read(self._contents.sweep)
+        if copies := [*self._folder.glob("parley.v*.db")]:
+            deleted, memos = await self.read(deleted_threads), await self.read(memo_ids)
+            for copy in copies:
+                await asyncio.to_thread(finish_deletions, copy, deleted, memos)
 
     async def probe(self) -> None:
         """Write a little, or more after a refusal; see SessionStore."""

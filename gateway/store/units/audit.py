@@ -19,6 +19,8 @@ from gateway.store.value_rows import add, put, rows_as
 
 DELETED_PERSON = "deleted"
 """Stands in the place of a person who was deleted."""
+PERSON_DELETED = "person deleted"
+"""Outcome of the deletion of a deleted person's thread."""
 AT_ONCE = 2_000
 """Rows among which old ones are dropped in one transaction."""
 PER_COMMIT = 1_000_000
@@ -59,6 +61,12 @@ def note(connection: Connection, what: str, **columns: str | int) -> None:
     """Add a row: the operator's, unless `person` says whose ("": the gateway's)."""
     by = {"person": LOCAL_OPERATOR.id}
     put(connection, "audit", **(by | columns), at=connection.now, what=what)
+
+
+def deleted_threads(connection: Connection) -> dict[str, str]:
+    """Threads that were deleted, with the outcomes."""
+    rows = connection.fetch("SELECT thread, outcome FROM audit WHERE what = 'thread.deleted'")
+    return {row["thread"]: row["outcome"] for row in rows}
 
 
 def note_call(

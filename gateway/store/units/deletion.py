@@ -112,7 +112,7 @@ def delete_person(connection: Connection, person: str, /) -> list[str]:
     threads = list[str]()
     for row in connection.fetch(THREADS_OF, of_person):
         if row["thread"] not in threads:
-            threads += delete_thread(connection, row["thread"], outcome="person deleted")
+            threads += delete_thread(connection, row["thread"], outcome=audit.PERSON_DELETED)
     out_of_order.remember_person(connection, person)
     for statement in (
         "DELETE FROM inbox WHERE author = :person",

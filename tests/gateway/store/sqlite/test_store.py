@@ -170,6 +170,38 @@ async def test_the_copy_for_the_way_back_is_kept_without_what_was_deleted_since(
     assert not copy.exists()
 
 
+@pytest.mark.parametrize("person", [False, True])
+async def test_what_a_kill_left_in_the_copy_goes_with_the_next_start(tmp_path, person):
+    old = SqliteStore(tmp_path, steps=NOW)
+    async with old.own():
+        await begun(old, "secret of Ann")
+        for name in ("t2", "t3"):
+            new = NewThread(id=name, team="demo", definition="d")
+            key = ConversationKey.local(name)
+            await old.run(row_units.create_thread, new, key=key, title=f"secret {name}")
+    copy = tmp_path / f"parley.v{LAST}.db"
+    store = SqliteStore(tmp_path, steps={**NOW, LAST + 1: STEPS[LAST + 1]})
+
+    def delete(connection):
+        if person:
+            return deletion.delete_person(connection, ANN.id)
+        return deletion.delete_thread(connection, "t") + deletion.delete_thread(connection, "t2")
+
+    async with store.own():
+        await store.write(delete)  # and nothing is cleared, as after a kill
+        assert column(copy, "SELECT COUNT(*) FROM threads") == 3
+    async with store.own():
+        if person:  # it may hold more of them
+            assert not copy.exists()
+            return
+        assert column(copy, "SELECT GROUP_CONCAT(id) FROM threads") == "t3"
+        assert b"secret of Ann" not in copy.read_bytes()
+        assert b"secret t2" not in copy.read_bytes()
+        changed = copy.stat().st_mtime_ns
+    async with store.own():
+        assert copy.stat().st_mtime_ns == changed
+
+
 async def test_a_memo_that_is_deleted_is_in_no_copy_for_the_way_back(tmp_path):
     place = MemoPlace(team="demo", scope="team", key="")
     now = [100.0]
