@@ -18,7 +18,6 @@ from textual.worker import WorkerFailed
 
 from adapters.terminal.attention import sequence
 from adapters.terminal.chosen_theme import ChosenTheme
-from adapters.terminal.commands import LOCAL
 from adapters.terminal.driver import OutputDriver, TerminalDriver, stop_job
 from adapters.terminal.errors import Incidents, describe_error, surviving
 from adapters.terminal.key_guard import SecondPress
@@ -374,14 +373,11 @@ class ChatApp(App[int], inherit_bindings=False):
         self.notify(f"Copied the address: {href}", markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: the terminal's own commands, and the themes."""
-        for command in LOCAL:
-            if command.needs_argument:
-                continue
-            yield SystemCommand(
-                command.name.capitalize(), command.description, self._runner(command.name)
-            )
-        yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
+        """The palette: all commands, of which one opens the themes."""
+        chat = self.screen_stack[0]
+        for each in chat.commands if isinstance(chat, ChatScreen) else ():
+            run = self.action_change_theme if each.name == "theme" else self._runner(each.name)
+            yield SystemCommand(each.name.capitalize(), each.description, run)
 
     def action_command_palette(self) -> None:
         """Search the commands."""

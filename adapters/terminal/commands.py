@@ -38,6 +38,8 @@ class Command:
     keys: str = ""
     takes: ArgumentKind = ""
     words: tuple[Value, ...] = ()
+    needs_screen: bool = False
+    """Line mode does not have it."""
 
     @property
     def needs_argument(self) -> bool:
@@ -48,15 +50,23 @@ class Command:
 # What the terminal does itself; whatever else the gateway offers is sent to it as a message.
 LOCAL = (
     Command("new", "Start an empty thread", "[team]", takes="team"),
-    Command("open", "Open a thread by its title", "title", takes="thread"),
+    Command("open", "Open a thread by its title", "title", takes="thread", needs_screen=True),
     Command("sessions", "List, open, rename and delete threads"),
     Command("rename", "Give this thread a title", "[title]", takes="text"),
     Command("fork", "Go on in a copy of this thread; N: without its last N turns", "[N]"),
-    Command("rewind", "Go back to before a message, and edit it", keys="esc esc"),
+    Command(
+        "rewind", "Go back to before a message, and edit it", keys="esc esc", needs_screen=True
+    ),
     Command("undo", "Take your last message back, with all that followed"),
     Command("delete", "Delete this thread"),
     Command("stop", "Stop the team", keys="esc esc"),
-    Command("only", "Show one agent; without a name, all agents", "[agent]", takes="agent"),
+    Command(
+        "only",
+        "Show one agent; without a name, all agents",
+        "[agent]",
+        takes="agent",
+        needs_screen=True,
+    ),
     Command("find", "Find words in this thread: enter next, then n and N", "[words]"),
     Command("attach", "Attach a file to your next message", "path", takes="text"),
     Command("detach", "Take attached files off, or the one named", "[name]", takes="text"),
@@ -66,12 +76,13 @@ LOCAL = (
         "[name | open name]",
         takes="text",
     ),
-    Command("theme", "Change the colours", "name", takes="theme"),
-    Command("editor", "Edit the draft in your editor"),
+    Command("theme", "Change the colours", "name", takes="theme", needs_screen=True),
+    Command("editor", "Edit the draft in your editor", needs_screen=True),
     Command(
         "copy",
         "Copy the last reply, or a message or code block counted from the newest",
         "[number | code [number]]",
+        needs_screen=True,
     ),
     Command(
         "export",
@@ -83,17 +94,21 @@ LOCAL = (
             Value("events", "each event as a line of JSON"),
         ),
     ),
-    Command("mouse", "Give the mouse to the terminal or to Parley"),
+    Command("mouse", "Give the mouse to the terminal or to Parley", needs_screen=True),
     Command("help", "Show keys and commands"),
     Command("quit", "Quit; the team's work is saved"),
-    Command("answer", "Answer the team"),
-    Command("code", "Copy the last code block; again: the one before"),
-    Command("prompts", "Find an earlier prompt; again: an older one"),
+    Command("answer", "Answer the team", needs_screen=True),
+    Command("code", "Copy the last code block; again: the one before", needs_screen=True),
+    Command("prompts", "Find an earlier prompt; again: an older one", needs_screen=True),
     Command("implement", "Leave the mode plan: the plan is the next task"),
-    Command("previous", "Move to the tool call, thought or code above; enter opens it"),
-    Command("next", "Move to the one below"),
-    Command("follow", "Go to the end of the thread, and follow it"),
-    Command("commands", "Search all commands"),
+    Command(
+        "previous",
+        "Move to the tool call, thought or code above; enter opens it",
+        needs_screen=True,
+    ),
+    Command("next", "Move to the one below", needs_screen=True),
+    Command("follow", "Go to the end of the thread, and follow it", needs_screen=True),
+    Command("commands", "Search all commands", needs_screen=True),
 )
 
 BY_KEY = {
@@ -152,16 +167,22 @@ class Commands:
         told, self._told = self._told, {*troubles}
         return [trouble for trouble in troubles if trouble not in told]
 
+    def needs_argument(self, name: str) -> bool:
+        """True for a command that does nothing without its argument."""
+        return any(each.needs_argument for each in self._all if each.name == name)
+
     async def expanded(self, text: str) -> str:
         """The text of the prompt that this names, or the same.
 
-        Raises GatewayError.
+        A prompt never is a command: one that begins like that gets its name above. Raises
+        GatewayError.
         """
         words = text[1:].split(maxsplit=1) if text.startswith("/") else []
         prompt = self._prompts.get(words[0].lower()) if words else None
         if prompt is None:
             return text
-        return await asyncio.to_thread(prompt.expanded, "".join(words[1:]))
+        text = await asyncio.to_thread(prompt.expanded, "".join(words[1:]))
+        return f"{words[0].lower()}:\n\n{text}" if text.startswith(("/", "!")) else text
 
     def matching(self, draft: str) -> list[Command]:
         """Commands for a draft: those that begin with it come first."""

@@ -179,6 +179,13 @@ class Conversation:
                 self.model.approval = wanted  # its event comes, perhaps after the next key
                 self._changed()
 
+    async def leave_plan(self) -> str:
+        """Leave the mode plan; a task to carry it out. Raises GatewayError."""
+        if not (plan := self.model.plan):
+            raise NotFound("There is no plan to carry out.")
+        await self.switch_mode(ASK)
+        return f"Carry out this plan:\n\n{plan}"
+
     async def open_new(self, team: str) -> None:
         """Show an empty thread for `team`.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from gateway.errors import GatewayError
+from adapters.terminal.files import save_beside
 from gateway.events import dump_event
 from gateway.render.sanitize import sanitize
 from gateway.transcript import markdown
@@ -41,7 +40,8 @@ async def export(client: Client, thread: str, kind: str, folder: Path) -> Path:
         text = sanitize(markdown(info, events, rated))
     words = re.findall(r"\w+", info.title) or [info.id]
     name = "-".join(words)[:LONGEST_NAME].lower()
-    return _write(folder, name, ".jsonl" if kind == EVENTS else ".md", text)
+    name += ".jsonl" if kind == EVENTS else ".md"
+    return await asyncio.to_thread(save_beside, folder, name, text.encode())
 
 
 async def _stored(client: Client, thread: str, last: int) -> AsyncIterator[SessionEvent]:
@@ -55,16 +55,3 @@ async def _stored(client: Client, thread: str, last: int) -> AsyncIterator[Sessi
                 yield event
             if event.seq >= last:
                 return
-
-
-def _write(folder: Path, name: str, suffix: str, text: str) -> Path:
-    """Write a file that is this person's alone, beside those that exist."""
-    names = (f"{name}{f'-{number}' if number > 1 else ''}{suffix}" for number in count(1))
-    path = next(path for path in map(folder.joinpath, names) if not path.exists())
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise GatewayError(f"{path} can't be written: {error.strerror}.") from error
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path

@@ -1,9 +1,12 @@
-"""Files for the next message: bounds, and who gets them. No Textual."""
+"""Files that a person sends or saves, and who gets them."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +50,28 @@ def check_room(file: SentFile, attached: Sequence[SentFile]) -> None:
         said = f"The file {file.name!r} has {format_size(size)}"
         rest = f"; with the others {format_size(together)}" if attached else ""
         raise GatewayError(f"{said}{rest}. The chat sends at most {most} with a message.")
+
+
+def save_beside(folder: Path, name: str, data: bytes) -> Path:
+    """Write under a name that nothing has yet, for the person alone.
+
+    Blocks. Raises GatewayError.
+    """
+    stem, ending = os.path.splitext(name)
+    try:
+        for number in count(1):
+            path = folder / (name if number == 1 else f"{stem}-{number}{ending}")
+            with (
+                suppress(FileExistsError),
+                open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,
+            ):
+                file.write(data)
+                return path
+    except OSError as error:
+        raise GatewayError(
+            f"{_clean(name)} can't be saved in {folder}: {error.strerror}."
+        ) from error
+    raise AssertionError
 
 
 def name_files(files: Sequence[SentFile]) -> str:

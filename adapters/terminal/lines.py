@@ -29,7 +29,7 @@ class LineTranscript:
     """Turns each change of a model into lines."""
 
     def __init__(self, model: Picture) -> None:
-        self._model = model
+        self.model = model
         self._seen: dict[str, Item] = {}
         self._printed: dict[str, str] = {}
         self._speaking = ""
@@ -40,21 +40,21 @@ class LineTranscript:
 
     def skip(self, *, keep: int) -> None:
         """Take all but the last items as printed already."""
-        for key in self._model.keys[:-keep]:
-            self._seen[key] = self._model.items[key]
+        for key in self.model.keys[:-keep]:
+            self._seen[key] = self.model.items[key]
 
     def new_lines(self) -> list[str]:
         """The lines that have come since the last call."""
         lines: list[str] = []
-        for key in self._model.keys[-RECENT:]:
-            item, before = self._model.items[key], self._seen.get(key)
+        for key in self.model.keys[-RECENT:]:
+            item, before = self.model.items[key], self._seen.get(key)
             if item is not before and self._may_print(item):
                 lines += self._changed_lines(item, before)
                 self._seen[key] = item
-        if self._model.held != self._held:
-            self._held = self._model.held
+        if self.model.held != self._held:
+            self._held = self.model.held
             lines += [f"note: {self._held}"] if self._held else []
-        for request in self._model.requests.values():
+        for request in self.model.requests.values():
             if request.request not in self._asked:
                 self._asked.add(request.request)
                 lines += [*question_lines(request), *advice_lines(request)]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.terminal import desktop
+from adapters.terminal.files import save_beside
 from adapters.terminal.text import format_size
 from gateway.base.suggest import no_such
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import NotFound
 from gateway.items import NoticeItem
 from gateway.render.sanitize import one_line, sanitize
 
@@ -58,7 +57,7 @@ async def list_or_save(
     if opens and opener and may_run and not await agrees(MAY_RUN.format(name=_clean(path))):
         return ""
     file = await conversation.client.made_file(conversation.thread.id, path)
-    saved = await asyncio.to_thread(_save, folder, file.name, file.data)
+    saved = await asyncio.to_thread(save_beside, folder, file.name, file.data)
     told = f"Saved {_clean(str(saved))}."
     if opens and not (opener and await asyncio.to_thread(desktop.open_file, opener, saved)):
         told += f" {NO_OPENER}"
@@ -71,30 +70,14 @@ def _named(made: dict[str, int], name: str) -> str:
 
 
 def _made(conversation: Conversation) -> dict[str, int]:
-    """The files by their paths, the newest size of each."""
+    """The files' newest sizes by their paths, the newest file last."""
     model = conversation.model
-    items = (model.items[key] for key in model.keys)
-    return {each.path: each.size for each in items if isinstance(each, NoticeItem) and each.path}
-
-
-def _save(folder: Path, name: str, data: bytes) -> Path:
-    """Write under a name that nothing has yet, for the person alone."""
-    stem, ending = os.path.splitext(name)
-    try:
-        for number in count(1):
-            path = folder / (name if number == 1 else f"{stem}-{number}{ending}")
-            try:
-                opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError:
-                continue
-            with open(opened, "wb") as file:
-                file.write(data)
-            return path
-    except OSError as error:
-        raise GatewayError(
-            f"{_clean(name)} can't be saved in {folder}: {error.strerror}."
-        ) from error
-    raise AssertionError
+    made: dict[str, int] = {}
+    for item in map(model.items.__getitem__, model.keys):
+        if isinstance(item, NoticeItem) and item.path:
+            made.pop(item.path, None)
+            made[item.path] = item.size
+    return made
 
 
 def _clean(text: str) -> str:

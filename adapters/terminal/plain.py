@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 LISTED = 20
 TAIL = 10
 """Number of an old thread's items printed when it is opened."""
-SCREEN_ONLY = frozenset(("copy", "mouse", "only", "editor", "open", "theme", "rewind"))
 
 
 class PlainChat:
@@ -240,7 +239,8 @@ class PlainChat:
         elif not self._files.asks and request is not None and (answer := understand(request, text)):
             return await self._answer(conversation, request, answer)
         else:
-            await self._files.send(conversation, await commands.expanded(text), self._send)
+            expanded = await commands.expanded(text)
+            await self._files.send(conversation, text, expanded, self._send)
         return True
 
     async def _send(
@@ -302,8 +302,9 @@ class PlainChat:
 
                 path = await export(conversation.client, thread.id, rest, Path.cwd())
                 self._print_line(f"Wrote {path}.")
-            case "fork" | "undo":
-                await self._fork(conversation, command.name, rest)
+            case "fork" | "undo" | "implement":
+                await self._wait_until(lambda: not conversation.loading)
+                await self._go_on(conversation, command.name, rest)
             case "delete":
                 await self._delete(conversation, rest)
             case "help":
@@ -320,9 +321,10 @@ class PlainChat:
         else:
             self._print_line("Type “/delete yes” to delete this thread with all its messages.")
 
-    async def _fork(self, conversation: Conversation, name: str, rest: str) -> None:
-        """Go on in a fork; /undo leaves out the last message, too."""
-        await self._wait_until(lambda: not conversation.loading)
+    async def _go_on(self, conversation: Conversation, name: str, rest: str) -> None:
+        """Carry a plan out, or go on in a fork."""
+        if name == "implement":
+            await self._send(conversation, await conversation.leave_plan())
         if name == "fork":
             await conversation.fork(rest, partial(self._agrees, conversation))
         for message in conversation.messages[:1] if name == "undo" else ():
@@ -393,8 +395,9 @@ class PlainChat:
         thread, name = self._conversation.thread, self._conversation.client.operator()
         if others := message_title(thread, name):
             self._print_line(f"Messages go {others}.")
-        self._lines = LineTranscript(self._conversation.model)
-        self._replaying = True
+        if self._lines is None or self._lines.model is not self._conversation.model:
+            self._lines = LineTranscript(self._conversation.model)
+            self._replaying = True
         self._begin_to_follow()
 
     def _begin_to_follow(self) -> None:
@@ -430,7 +433,7 @@ class PlainChat:
 
     def _print_help(self, commands: Commands) -> None:
         for command in commands:
-            if command.name not in SCREEN_ONLY:
+            if not command.needs_screen:
                 self._print_line(
                     f"/{command.name} {command.argument}".strip() + f": {command.description}"
                 )

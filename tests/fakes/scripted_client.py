@@ -70,6 +70,10 @@ class ScriptedClient:
         self.closed = False
         self.team_agents: dict[str, str] = {}
         self.offered: dict[ChoiceKind, list[Choice]] = {"team": [], "model": []}
+        self.has_commands = [
+            CommandInfo(name="status", description="What the team is doing"),
+            CommandInfo(name="stop", description="Stop the team"),
+        ]
         self.pid: int | None = None
         self.config = NO_ORIGIN
         self.fail: Exception | None = None
@@ -231,10 +235,7 @@ class ScriptedClient:
                     yield event
 
     def commands(self) -> list[CommandInfo]:
-        return [
-            CommandInfo(name="status", description="What the team is doing"),
-            CommandInfo(name="stop", description="Stop the team"),
-        ]
+        return self.has_commands
 
     async def agents(self, team: str = "", *, model: str = "") -> dict[str, str]:
         return dict.fromkeys(self.team_agents, model) if model else self.team_agents

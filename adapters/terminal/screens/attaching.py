@@ -144,9 +144,10 @@ class Attaching:
     async def take(self, text: str, typed: str) -> list[SentFile] | None:
         """The files for a message; None if a yes is needed first.
 
-        `typed` is the text without what was pasted: that names no file.
+        `text` is the draft, before a prompt takes its place. `typed` is the same without what was
+        pasted: that names no file.
         """
-        if self._conversation is None or text.startswith(("/", "!")):
+        if self._conversation is None:
             return []
         if not self._chosen and not names_any(typed):
             return []

@@ -144,6 +144,11 @@ class ChatScreen(LateClicks[None]):
         return rack if isinstance(rack, expect_type) else super().get_child_by_type(expect_type)
 
     @property
+    def commands(self) -> Commands:
+        """The commands that there are."""
+        return self._palette.commands
+
+    @property
     def most_notices(self) -> int:
         """The number of notices that there is room for."""
         return self._view.place.most
@@ -160,7 +165,7 @@ class ChatScreen(LateClicks[None]):
         self._draw_status()
         if first := self._settings.first:
             self._history.add(first)
-            self._submit(first)
+            self._submit(first, first)
         self.call_after_refresh(self._settings.painted.set)
 
     def on_unmount(self) -> None:
@@ -338,7 +343,7 @@ class ChatScreen(LateClicks[None]):
             self._submit(event.text, event.typed)
 
     def _submit(self, text: str, typed: str = "") -> None:
-        if local := self._palette.commands.local(text):
+        if local := self.commands.local(text):
             self._commands.run(*local)
         else:
             self._send(text, typed)
@@ -356,15 +361,17 @@ class ChatScreen(LateClicks[None]):
         taken, files = False, None
         with notify_errors(self):
             await self._commands.choosing.settled()
-            found = self._palette.commands.with_argument(text)
+            found = self.commands.with_argument(text)
             if found and found[0].takes == "model":
                 await self._commands.choosing.check_model(*found)
-            sent = await self._palette.commands.expanded(text)
-            if (files := await self.files.take(sent, typed)) is None:
+            sent = await self.commands.expanded(text)
+            is_command = sent.startswith(("/", "!"))
+            if (files := [] if is_command else await self.files.take(text, typed)) is None:
                 text = typed  # the first Enter only asks
             else:
                 taken = (await self.conversation.send(sent, files)).outcome != "refused"
-        if not taken:
+        is_name = text.startswith("/") and len(text.split()) == 1
+        if not taken and not (is_name and self._composer.unsent):
             self._composer.give_back(text)
         elif files:
             self.files.sent()
@@ -392,13 +399,17 @@ class ChatScreen(LateClicks[None]):
 
     @on(Welcome.ExampleChosen)
     def _on_example_chosen(self, event: Welcome.ExampleChosen) -> None:
-        """Offer an example as the draft; one that exists stays."""
+        self._offer_draft(event.text)
+
+    def _offer_draft(self, text: str) -> None:
+        """Make this the draft; one that exists stays."""
         self._composer.focus()
         if self._composer.unsent:
             clear = self._settings.keys.label("quit")
             self.notify(f"Clear your draft first: {clear}. The up key restores it.", markup=False)
         else:
-            self._composer.set_draft(event.text)
+            self._composer.stop_asking()
+            self._composer.set_draft(text)
 
     def set_focus(
         self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
@@ -562,13 +573,11 @@ class ChatScreen(LateClicks[None]):
     @work(group="mode")
     async def carry_out_plan(self) -> None:
         """Leave the mode plan, with the plan as the next task."""
-        conversation = self.conversation
-        plan = conversation.model.plan if conversation else ""
-        if conversation is None or not plan:
-            self.notify("There is no plan to carry out.", markup=False)
-        elif await self._attempt(conversation.switch_mode("ask")):
-            self._view.follow()
-            await self._attempt(conversation.send(f"Carry out this plan:\n\n{plan}"))
+        if self.conversation is not None:
+            with notify_errors(self):
+                task = await self.conversation.leave_plan()
+                self._view.follow()
+                await self.conversation.send(task)
 
     def action_command(self, name: str) -> None:
         """Run a command, as its key or the palette wants it."""
@@ -580,6 +589,8 @@ class ChatScreen(LateClicks[None]):
                 self.retry()
             case "code":
                 self._commands.copy_next_code()
+            case _ if self.commands.needs_argument(name):
+                self._offer_draft(f"/{name} ")
             case _:
                 self._submit(f"/{name}")
 
@@ -625,7 +636,7 @@ class ChatScreen(LateClicks[None]):
 
     def show_help(self) -> None:
         """Show keys and commands."""
-        self._commands.help(self._palette.commands)
+        self._commands.help(self.commands)
 
     @work(group="editor", exclusive=True)
     async def edit_draft(self) -> None:

@@ -55,6 +55,14 @@ async def test_what_was_made_is_listed_and_saved_beside_what_is_there(tmp_path: 
     assert (tmp_path / "plot-2.png").stat().st_mode & 0o777 == 0o600
 
 
+async def test_the_file_that_was_made_last_has_the_name(tmp_path: Path):
+    client = ScriptedClient()
+    client.made = {"a/x.txt": b"of a", "b/x.txt": b"of b"}
+    conversation = opened(client, "a/x.txt", "b/x.txt", "a/x.txt")
+    await list_or_save(conversation, "x.txt", tmp_path)
+    assert (tmp_path / "x.txt").read_bytes() == b"of a"
+
+
 async def test_another_name_and_a_folder_that_is_gone_get_a_sentence(tmp_path: Path):
     client = ScriptedClient()
     client.made = {"a.txt": b"hi"}

@@ -11,6 +11,7 @@ from adapters.terminal.key_guard import INERT
 from adapters.terminal.widgets.dialogs import HelpDialog
 from adapters.terminal.widgets.thread_list import ThreadsScreen
 from gateway.base.terminal_keys import DEFAULT_KEYS, OTHERS, chosen_keys
+from gateway.errors import GatewayError
 from gateway.inbound.commands import command_infos
 from tests.adapters.terminal.running import approval, began, chatting, ended
 from tests.fakes.scripted_client import ScriptedClient
@@ -58,6 +59,50 @@ async def test_a_command_gets_a_key_even_one_of_text_fields(tmp_path: Path, key:
         await chat.press("f12")
         await chat.until(lambda: client.sent)
         assert client.sent[0][1] == "/usage"
+
+
+@pytest.mark.parametrize("command", ["open", "attach", "theme", "revoke", "again"])
+async def test_a_key_of_a_command_that_needs_an_argument_asks_for_it(
+    tmp_path: Path, command: str
+) -> None:
+    client = ScriptedClient()
+    client.has_commands = command_infos()
+    async with chatting(client, tmp_path, keys=chosen_keys({command: "f12"})) as chat:
+        await chat.press(*"kept", "f12")
+        await chat.until_shown("Clear your draft first: ctrl+c.")
+        assert chat.composer.text == "kept"
+        await chat.press("ctrl+c", "f12")
+        await chat.until(lambda: chat.composer.text == f"/{command} ")
+        assert client.sent == []
+
+
+async def test_a_key_of_a_command_that_fails_leaves_the_draft_alone(tmp_path: Path) -> None:
+    client = ScriptedClient()
+    client.has_commands = command_infos()
+    client.add_thread("One")
+    async with chatting(client, tmp_path, keys=chosen_keys({"usage": "f12"})) as chat:
+        client.fail = GatewayError("The gateway is busy.")
+        await chat.press(*"kept", "f12")
+        await chat.until_shown("The gateway is busy.")
+        assert chat.composer.text == "kept"
+
+
+async def test_the_search_has_all_commands_and_runs_them(tmp_path: Path) -> None:
+    client = ScriptedClient()
+    client.has_commands = command_infos()
+    client.add_thread("One")
+    async with chatting(client, tmp_path) as chat:
+        for typed, found in (("usage", "Usage"), ("revoke", "Revoke"), ("attach", "Attach")):
+            await chat.press("ctrl+p", *typed)
+            await chat.until_shown(found)
+            await chat.press("enter")
+            await chat.until(lambda: len(chat.app.screen_stack) == 1)
+            if typed == "usage":
+                await chat.until(lambda: client.sent)
+            else:
+                await chat.until(lambda typed=typed: chat.composer.text == f"/{typed} ")
+                await chat.press("ctrl+c")
+        assert [text for _, text in client.sent] == ["/usage"]
 
 
 async def test_a_key_that_was_taken_away_does_nothing(tmp_path: Path) -> None:

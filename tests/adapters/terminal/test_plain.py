@@ -7,6 +7,7 @@ import os
 import re
 import struct
 import termios
+import threading
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from adapters.terminal.commands import LOCAL
 from adapters.terminal.lines import LineTranscript
 from adapters.terminal.plain import PlainChat
 from adapters.terminal.settings import Settings
@@ -66,8 +68,8 @@ class Team(ScriptedClient):
 
 async def chat(client: ScriptedClient, *lines: str, **how: Any) -> tuple[int, str, str]:
     """Exit code, output and errors of a chat with piped lines."""
-    out, err = io.StringIO(), io.StringIO()
-    stdin = io.StringIO("\n".join(lines))
+    err = io.StringIO()
+    out, stdin = how.pop("stdout", io.StringIO()), how.pop("stdin", io.StringIO("\n".join(lines)))
     plain = PlainChat(Settings(data_dir=UNUSED, **how), stdin=stdin, stdout=out, stderr=err)
 
     @asynccontextmanager
@@ -90,11 +92,69 @@ async def test_a_first_message_comes_before_the_lines_of_a_pipe():
     assert client.all["t2"].info.team == "writers"
 
 
+class Printed(io.StringIO):
+    """Output on which a reader of the input can wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said = threading.Condition()
+
+    def write(self, text: str) -> int:
+        with self._said:
+            self._said.notify_all()
+            return super().write(text)
+
+    def wait_for(self, text: str) -> None:
+        with self._said:
+            assert self._said.wait_for(lambda: text in self.getvalue(), 8)
+
+
+class Typist(io.StringIO):
+    """Input that types a line once a text is printed."""
+
+    def __init__(self, out: Printed, **lines: str) -> None:
+        super().__init__()
+        self._out, self._lines = out, iter(lines.items())
+
+    def __next__(self) -> str:
+        line, after = next(self._lines)
+        self._out.wait_for(after)
+        return f"{line}\n"
+
+
 async def test_a_line_from_no_thread_is_printed_once():
     notices: asyncio.Queue[tuple[str, NoticeLevel]] = asyncio.Queue()
     notices.put_nowait(("config.toml changed", "info"))
-    code, out, _ = await chat(Team([ended()]), first="go", new=True, notices=notices)
-    assert (code, out.splitlines()) == (0, ["note: config.toml changed", "you: go"])
+    out = Printed()
+    code, _, _ = await chat(
+        Team([ended()]), stdin=Typist(out, go="changed"), stdout=out, new=True, notices=notices
+    )
+    assert code == 0
+    assert out.getvalue().splitlines() == ["note: config.toml changed", "you: go"]
+
+
+async def test_the_help_has_what_line_mode_can_do():
+    _, out, _ = await chat(Team(), "/help")
+    offered = re.findall(r"^/(\w+)", out, re.MULTILINE)
+    others = [each.name for each in LOCAL if each.name not in offered]
+    client = Team([ended()])
+    client.add_thread("One")
+    for name in others:
+        _, out, _ = await chat(client, f"/{name}")
+        assert f"/{name} needs an argument or the full screen." in out
+    assert not {"implement", "files", "attach", "find", "fork", "undo"} & set(others)
+    assert {"answer", "code", "prompts", "previous", "next", "follow", "commands"} < set(others)
+
+
+async def test_a_plan_is_carried_out_in_line_mode():
+    client = Team([said("a", "m", "1. Write it."), ended()], [ended()])
+    lines = ("/implement", "/mode plan", "think", "/implement")
+    code, out, err = await chat(client, *lines, new=True)
+    assert "There is no plan to carry out." in err
+    task = "Carry out this plan:\n\n1. Write it."
+    assert [text for _, text in client.sent] == ["/mode plan", "think", "/mode ask", task]
+    assert "you: Carry out this plan:" in out
+    assert code == 1  # of the first line
 
 
 async def test_a_turn_is_printed_as_lines_with_roles():

@@ -12,6 +12,7 @@ from adapters.terminal.commands import LOCAL, Commands
 from adapters.terminal.prompts import LONGEST, MOST, find_prompts
 from gateway.client import CommandInfo
 from gateway.errors import GatewayError
+from gateway.inbound.commands import command_infos, parse_command
 from tests.adapters.terminal.running import began, chatting, ended
 from tests.adapters.terminal.test_plain import Team, chat
 from tests.fakes.scripted_client import ScriptedClient
@@ -108,6 +109,19 @@ async def test_commands_win_and_each_trouble_is_told_once(folder: Path) -> None:
     (folder / "review.md").unlink()
     with pytest.raises(GatewayError, match=r"The prompt 'review.md' can't be used: No such file"):
         await commands.expanded("/review")
+
+
+@pytest.mark.parametrize(
+    "text", ["/etc holds settings.", "/quit", "!stop", "/approve 0123456789ab", "/usr\nand more"]
+)
+async def test_a_prompt_is_no_command_whatever_it_begins_with(folder: Path, text: str) -> None:
+    (folder / "look.md").write_text(text)
+    commands = Commands(command_infos())
+    await commands.find_prompts()
+    expanded = await commands.expanded("/look")
+    assert parse_command(text) is not None
+    assert parse_command(expanded) is None
+    assert expanded == f"look:\n\n{text}"
 
 
 async def test_the_line_mode_sends_a_prompt_and_helps(folder: Path) -> None:

@@ -27,6 +27,14 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
     return work
 
 
+@pytest.fixture
+def prompts(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    found = tmp_path / "config" / "parley" / "prompts"
+    found.mkdir(parents=True)
+    return found
+
+
 def told(chat: Chat) -> str:
     """All texts on the screen, as if no line broke.
 
@@ -104,6 +112,13 @@ async def test_agents_come_first_and_a_named_file_goes_with_its_message(
         assert client.sent[1][1] == "@coder look at @plan.md, not at @nothing"
 
 
+async def test_a_first_message_names_files(tmp_path: Path, folder: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True, first="read @notes.txt") as chat:
+        await chat.until(lambda: client.sent)
+        assert names(client) == [["notes.txt"]]
+
+
 async def test_in_a_channel_the_first_enter_only_asks(tmp_path: Path, folder: Path):
     client = ScriptedClient()
     client.add_thread(id="s", platform="slack", channel="C1", place="#general", members=12)
@@ -121,6 +136,22 @@ async def test_in_a_channel_the_first_enter_only_asks(tmp_path: Path, folder: Pa
         assert names(client) == [["notes.txt"]]
         await chat.type("no file")
         await chat.until(lambda: len(client.sent) == 2)
+
+
+async def test_a_prompt_that_names_a_file_asks_and_goes(tmp_path: Path, folder: Path, prompts):
+    (prompts / "review.md").write_text("Review $ARGUMENTS carefully.")
+    client = ScriptedClient()
+    client.add_thread(id="s", platform="slack", channel="C1", place="#general", members=12)
+    async with chatting(client, tmp_path, thread="s") as chat:
+        await ask(chat, "/review @notes.txt")
+        await chat.until_shown("Enter again sends: notes.txt (2 bytes) will go to the 12 members")
+        chat.clock.advance(HELD_BACK)
+        await chat.pilot.pause(0.1)
+        assert "Enter again sends" in chat.text()
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+        assert names(client) == [["notes.txt"]]
+        assert client.sent[0][1] == "Review @notes.txt carefully."
 
 
 async def ask(chat: Chat, text: str) -> None:
