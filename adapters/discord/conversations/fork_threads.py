@@ -29,7 +29,7 @@ PRIVATE = 12
 TITLE = 60
 """Characters of a thread's title."""
 UNTITLED = "Conversation"
-ORIGIN_GONE = "Its thread was deleted, so nobody knows who may read a copy."
+ORIGIN_GONE = "Its thread was deleted, so it is not known who may read a copy."
 POST = "-# A copy of a post goes on here."
 CLOCKS = 60.0
 """Seconds by which Discord's clock may be behind ours."""
