@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -73,7 +74,8 @@ async def serve(folder: str, api: str, gateway_url: str, team: str) -> None:
     operators = filter(None, os.environ.get("OPERATORS", "").split(","))
     access = Access(list(operators), routes=[route])
     token = SecretStr(os.environ["TOKEN"])
-    config = Config(token=token, api_url=api, gateway_url=gateway_url)
+    threads: Any = os.environ.get("THREADS", "public")
+    config = Config(token=token, api_url=api, gateway_url=gateway_url, threads=threads)
     async with Gateway(new_store(Path(folder)), teams, access=access) as gateway:
         ahead = float(os.environ.get("CLOCK_AHEAD", "0"))
         await DiscordAdapter(config, clock=lambda: time.time() + ahead).run(gateway)

@@ -44,6 +44,7 @@ class ServedGateway:
         self._folder = folder / "store"
         self._team = team
         self.ahead = 0.0
+        self.threads = "public"
 
     @asynccontextmanager
     async def process(self) -> AsyncGenerator[ForkedProcess]:
@@ -57,6 +58,7 @@ class ServedGateway:
             "RUNG": str(self.rung),
             "OPERATORS": f"discord:{self.alice.id}",
             "CLOCK_AHEAD": str(self.ahead),
+            "THREADS": self.threads,
             "PYTHONPATH": str(ROOT),
         }
         child = await forked(
@@ -121,6 +123,56 @@ async def test_a_killed_process_says_everything_once(
     answers = [text for text in bot_texts(discord, thread_of(asked)) if "word0" in text]
     assert len(answers) == 1 or "twice" in answers[-1]
     assert WHOLE in spoken(discord, thread_of(asked))
+
+
+STEPS_OF_A_FORK = {
+    "before the look at its channel": ("GET", "/channels/{channel_id}", False),
+    "before its thread is made": ("POST", "/channels/{channel_id}/threads", False),
+    "after its thread was made": ("POST", "/channels/{channel_id}/threads", True),
+    "before who asked is let in": ("PUT", "/channels/{channel_id}/thread-members/", False),
+    "before its first message": ("POST", POST, False),
+    "after its first message": ("POST", POST, True),
+}
+
+
+@pytest.mark.parametrize("step", STEPS_OF_A_FORK)
+async def test_a_fork_begins_once_wherever_it_was_killed(
+    step: str, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    method, route, committed = STEPS_OF_A_FORK[step]
+    served = ServedGateway(discord, tmp_path, "echoes")
+    served.threads = "private"
+    alice, general, never = served.alice, served.general, asyncio.Event()
+    async with served.process():
+        await alice.mentions(general, "first")
+        (thread,) = await discord.until(lambda: discord.threads(general), seconds=25)
+        await discord.until(lambda: "You said: first" in spoken(discord, thread), seconds=25)
+        await discord.until(lambda: is_written(tmp_path / "store"), seconds=25)
+        planned = discord.faults.plan(
+            Delay(until=never, committed=committed),
+            when=lambda call: call.method == method and call.route.startswith(route),
+        )
+        await alice.slash(thread, "fork")
+        await discord.until(lambda: planned.times == 0, seconds=25)
+        if committed:
+            await discord.until(lambda: len(discord.threads(general)) > 1, seconds=25)
+    never.set()
+
+    def roots() -> list[Message]:
+        made = [each for each in discord.threads(general) if each is not thread]
+        found = [message for each in made for message in bot_messages(discord, each)]
+        return [each for each in found if "is a fork of" in each.content]
+
+    async with served.process():
+        await discord.until(roots, seconds=40)
+        await discord.until(lambda: is_written(tmp_path / "store"), seconds=40)
+        (root,) = roots()
+        fork = root.channel
+        assert len(discord.threads(general)) == 2
+        assert alice.id in fork.members
+        await alice.says(fork, "second")
+        await discord.until(lambda: "You said: second" in spoken(discord, fork), seconds=25)
+    assert all("fork" not in text for text in bot_texts(discord, general))
 
 
 async def test_what_is_said_while_a_killed_process_is_away_comes_by_a_resume(
