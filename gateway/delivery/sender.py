@@ -301,7 +301,7 @@ class BusyIndicator:
 
     def show(self, place: Place, state: BusyState) -> None:
         """Show this from now on."""
-        if self._place is None or (state, place.agent) != (self._shown, self._place.agent):
+        if state != self._shown:
             self._place, self._shown = place, state
             self._wanted.set()
 

@@ -205,7 +205,10 @@ class Writer:
         key = elsewhere or self._home.key
         if key.forked and not offers(self._surface, RootSurface):
             key = replace(key, root="")
-        return replace(self._home, key=key, asker=asker, agent=self._view.picture.speaker)
+        faces = self._home.faces
+        (alone,) = faces.agents if len(faces.agents) == 1 else ("",)
+        agent = self._view.picture.speaker or faces.names.get(alone, alone)
+        return replace(self._home, key=key, asker=asker, agent=agent)
 
     async def _begin(self, asker: str, row: OutboxRow) -> None:
         """Let a fork's conversation hang on its first message."""

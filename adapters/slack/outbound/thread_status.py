@@ -3,9 +3,9 @@
 An app that is declared as an agent has sessions (agents.sessions.*), with a Stop button; another
 has the line of assistant.threads.*, which fades after two minutes. A session is made by its first
 status, which carries its title: a stream would make it without one, and a title that comes later is
-ignored. Both bear the name and picture of the agent on turn, and a session keeps them until it is
-given others. Texts wait for that call alone, and at most AT_MOST seconds. Taking a status away and
-setting a title are tried again.
+ignored. Both bear the name and picture of the agent that is on turn when they are set; another
+agent's turn alone makes no call. Texts wait for a session's first status alone, and at most AT_MOST
+seconds. Taking a status away and setting a title are tried again.
 
 See https://docs.slack.dev/ai/agent-sessions and the pages of both methods.
 """
@@ -48,8 +48,6 @@ SET_TITLE = "assistant.threads.setTitle"
 
 AT_MOST = 4.0
 """Seconds that such a call may take: texts wait behind it."""
-FEW = 0.5
-"""Level of the bucket of statuses below which another agent's turn is not worth one."""
 LASTS = 600.0
 """Seconds after which a session's status is set anew: Slack forgets it after about an hour."""
 TITLE = 200
@@ -130,11 +128,8 @@ class ThreadStatuses:
         """True while Slack keeps showing this status."""
         if self._refusals.hold(place):
             return False
-        there, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
-        stands = shown == state and now - since < LASTS
-        if stands and there.agent != place.agent:
-            return self._calls.bucket(place, SET_STATUS).level < FEW
-        return stands
+        _, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
+        return shown == state and now - since < LASTS
 
     async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
         """Set the title with the next status or `catch_up`; answers don't wait."""
