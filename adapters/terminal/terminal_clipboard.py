@@ -118,6 +118,7 @@ class TerminalClipboard:
         return held
 
     def _hear(self, answer: str) -> None:
+        self._silent = False  # it may be slow, and does answer
         told, _, payload = answer.partition(";")
         facts = {name: value for name, _, value in (e.partition("=") for e in told.split(":"))}
         status, request = facts.get("status"), self._request

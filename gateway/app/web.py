@@ -16,6 +16,8 @@ from teams.environment import USUAL_VARIABLES
 
 _OF_SCREENS = {"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "TERM", "COLORTERM", "SHELL"}
 """Variables of the terminal and the desktop where it is started."""
+_CACHES = {"TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "PLAYWRIGHT_BROWSERS_PATH"}
+"""Folders where libraries find what they would fetch otherwise."""
 _FAMILIES = ("PARLEY_", "XDG_", "DOCKER_")
 _OF_CLOUDS = ("AWS_", "AZURE_")
 """Beginnings of names that a library reads beside the one in the config."""
@@ -34,7 +36,7 @@ def take_out_variables(loaded: LoadedConfig) -> None:
     config = loaded.config
     written = read_toml(loaded.text)
     named = {power.what for power in powers_of(written) if power.kind == "variable"}
-    named |= {*BUILT_IN, *config.web.variables, *USUAL_VARIABLES} - _OF_SCREENS
+    named |= {*BUILT_IN, *_CACHES, *config.web.variables, *USUAL_VARIABLES} - _OF_SCREENS
     begun = [*_FAMILIES, *(each for each in _OF_CLOUDS if any(map(_begins(each), named)))]
     begun += ["OTEL_"] if config.tracing else []
     begun += ["PG"] if first_screen(loaded.source).in_database else []

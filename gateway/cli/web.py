@@ -62,6 +62,7 @@ def web(config: Path | None, trust_config: bool, host: str, port: int, sign_out:
     settings = served.WebSettings(
         folder=folder,
         command=command_of(config),
+        config=str(loaded.source.resolve()) if loaded.source else "",
         host=host,
         port=port,
         proxies=tuple(map(ip_network, loaded.config.web.proxies)),

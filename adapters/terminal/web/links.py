@@ -26,9 +26,9 @@ COOKIE_SECONDS = 12 * 3600
 class AlreadyRuns(GatewayError):
     """Another `parley web` has the folder, and an address."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, told: str) -> None:
         super().__init__("`parley web` is just starting elsewhere. Try it again.")
-        self.address = address
+        self.address, _, self.config = told.partition(" ")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from adapters.terminal.web.tabs import CHAT_SECONDS, Tabs
 from adapters.terminal.web.visits import Network, Visit, asked_size, is_foreign, visit_of
 from gateway.base.http_port import serving
 from gateway.base.redaction import REDACTION
-from gateway.errors import CantListen
+from gateway.errors import CantListen, GatewayError
 from gateway.render.sanitize import sanitize
 
 LOOK = 1.0
@@ -48,6 +48,10 @@ HEADERS: Mapping[str, str] = {
     "X-Frame-Options": "DENY",
 }
 OTHER_PORT = "Name another port with --port; with 0 it is a free one."
+OTHER = (
+    "`parley web` runs already, with {config}. End it with ctrl+c there first, or give this config "
+    "a store of its own."
+)
 
 _SOCKET = "/socket"
 _SAID = "<!doctype html><html lang=en><meta charset=utf-8><title>Parley</title>{head}<p>{text}</p>"
@@ -71,6 +75,8 @@ class WebSettings:
     """Folder of its links, for nobody else."""
     command: str
     """The command line of a chat."""
+    config: str = ""
+    """The path of its config."""
     host: str = "127.0.0.1"
     port: int = 0
     proxies: tuple[Network, ...] = ()
@@ -91,6 +97,8 @@ async def serve_web(
         except AlreadyRuns as other:
             if not other.address:
                 raise
+            if other.config != settings.config:
+                raise GatewayError(OTHER.format(config=other.config or "no config")) from None
             say(f"`parley web` runs already. Another link for it:\n\n{_link(other.address, links)}")
             return 0
         links.drop()  # of one that was killed
@@ -116,7 +124,8 @@ async def _serve(
         except OSError as error:
             raise CantListen(host, port, error, OTHER_PORT) from error
         stack.push_async_callback(site.tabs.end, lambda _: True)
-        tell(address := f"http://{_shown_host(host)}:{port}")
+        address = f"http://{_shown_host(host)}:{port}"
+        tell(f"{address} {settings.config}")
         say(_greeting(host, _link(address, links)))
         await site.watch()
 
@@ -256,7 +265,8 @@ def _greeting(host: str, link: str) -> str:
         return told
     return (
         f"{told}\nOthers on this network can reach it, and without a proxy for https they can read "
-        "along. From another machine, use this one's name or address in the link."
+        "along. From another machine, put this machine's IP address in the link. Another name is "
+        "answered only as that of --host, or from a proxy in [web] proxies."
     )
 
 

@@ -81,6 +81,16 @@ async def test_a_terminal_that_says_nothing_is_asked_once(monkeypatch):
     assert terminal.typed == "x\x1b"
 
 
+async def test_a_terminal_that_answers_late_is_asked_again(monkeypatch):
+    monkeypatch.setattr(terminal_clipboard, "TELLING", 0.01)
+    terminal = Terminal()
+    assert await terminal.clipboard.read(100) is None
+    terminal.type("\x1b]5522;type=read:status=OK\x1b\\")
+    monkeypatch.undo()
+    terminal.types = ("image/png",)
+    assert await terminal.clipboard.read(100_000) == PICTURE
+
+
 async def test_without_an_image_or_a_permission_a_sentence_says_so(monkeypatch):
     assert await Terminal("text/plain").clipboard.read(100) == NO_IMAGE
     terminal = Terminal("image/png")

@@ -64,11 +64,14 @@ def test_what_the_chat_does_not_need_is_taken_out(tmp_path: Path, environment):
     [
         ('[models.a]\nprovider = "bedrock"\nmodel = "x"\n', "AWS_SECRET_ACCESS_KEY"),
         ('[store]\nurl = "postgresql://me@db/parley"\n', "PGPASSWORD"),
+        ("", "TIKTOKEN_CACHE_DIR"),
+        ("", "PLAYWRIGHT_BROWSERS_PATH"),
     ],
 )
 def test_what_a_library_reads_beside_is_kept_where_it_is_used(
-    tmp_path: Path, environment, text, name
+    tmp_path: Path, environment, monkeypatch, text, name
 ):
+    monkeypatch.setenv(name, "x")
     (tmp_path / "config.toml").write_text(text)
     take_out_variables(load_config(tmp_path / "config.toml", references=False, secrets=False))
     assert name in os.environ

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.terminal.web.links import sign_out
 from adapters.terminal.web.server import WebSettings, serve_web
-from gateway.errors import CantListen
+from gateway.errors import CantListen, GatewayError
 from tests.adapters.terminal.web.served import SMALL, served, shown, status_of
 
 LOCAL: dict[str, Any] = {"proxies": (ip_network("127.0.0.0/8"),)}
@@ -208,12 +208,27 @@ async def test_there_is_no_other_page(tmp_path, path):
 
 
 async def test_a_second_one_prints_a_link_for_the_first(tmp_path):
-    async with served(tmp_path) as web, web.browser(signed_in=False) as browser:
+    config = "/a/config.toml"
+    async with (
+        served(tmp_path, config=config) as web,
+        web.browser(signed_in=False) as browser,
+    ):
         said: list[str] = []
-        assert await serve_web(WebSettings(folder=tmp_path, command="x"), said.append, web.now) == 0
+        second = WebSettings(folder=tmp_path, command="x", config="/a/config.toml")
+        assert await serve_web(second, said.append, web.now) == 0
         assert f"{web.address}/enter?key=" in said[0]
         link = said[0].split()[-1].removeprefix(web.address)
         assert await status_of(browser, link) == 200
+
+
+@pytest.mark.parametrize("config", ["", "/b/config.toml", "/a/config.toml x"])
+async def test_a_second_one_with_another_config_is_refused(tmp_path, config):
+    async with served(tmp_path, config="/a/config.toml"):
+        second = WebSettings(folder=tmp_path, command="x", config=config)
+        said: list[str] = []
+        with pytest.raises(GatewayError, match=r"runs already, with /a/config\.toml\. End it with"):
+            await serve_web(second, said.append)
+        assert said == []
 
 
 async def test_a_port_that_is_taken_gets_a_sentence(tmp_path):
@@ -229,5 +244,6 @@ async def test_an_address_for_others_comes_with_a_warning(tmp_path, host):
     async with served(tmp_path, host=host) as web:
         assert ("without a proxy for https" in web.said[0]) == (host == "0.0.0.0")
         assert "0.0.0.0" not in web.address
+        assert ("this machine's IP address" in web.said[0]) == (host == "0.0.0.0")
         async with web.browser() as browser, web.tab(browser) as tab:
             await asyncio.wait_for(shown(tab, "started"), 30)
