@@ -27,6 +27,7 @@ from gateway.base.version import parley_version
 from gateway.budgets.ledger import Ledger
 from gateway.budgets.shares import BudgetShares
 from gateway.client import CommandInfo
+from gateway.delivery.homes import Homes
 from gateway.delivery.host import HostDelivery
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayError
@@ -148,6 +149,8 @@ class Gateway:
         """The view of the person at its terminal, who is its operator."""
         self.delivery = HostDelivery(parts)
         """The view of delivery."""
+        self.homes = Homes(parts, rulings.judge)
+        """People's own pages on platforms."""
         # What adapters see of it beside the methods below: see `gateway.adapter.AdapterHost`.
         self.conversations = HostConversations(store, using, self._bus, clock)
         self.marks = HostMarks(store)
@@ -235,7 +238,7 @@ class Gateway:
 
     def delivering(self, surface: TextSurface) -> AbstractAsyncContextManager[None]:
         """Write all threads of the surface's platform, within the context."""
-        return delivering(self.delivery, surface)
+        return delivering(self.delivery, surface, homes=self.homes)
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:

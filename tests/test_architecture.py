@@ -229,6 +229,7 @@ SEEN_BY_ADAPTERS = (
         "faces",
         "events",
         "history",
+        "homes",
         "human_tools",
     ),
     *("human_tools", "interactions", "items", "missed", "pacing", "picture", "questions"),

@@ -16,6 +16,8 @@ Block: TypeAlias = dict[str, Any]
 PREFIX = "g"
 ASK_TEAM, FORK = "ask_team", "fork"
 """The `callback_id`s of the entries in a message's menu."""
+HOME = f"{PREFIX}:home"
+"""The `callback_id` of people's own pages, whose buttons say in their block where they belong."""
 EVENT_TYPE = "parley_part"
 """The `event_type` of the metadata on every message of ours; its payload is `{"key": ...}`."""
 OPTION, VALUE, SECTION = 75, 150, 2900

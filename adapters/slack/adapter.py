@@ -23,6 +23,7 @@ from adapters.slack.connection.receiver import receiver
 from adapters.slack.connection.socket_mode import Sockets, socket_address
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
+from adapters.slack.inbound.author_lookup import AuthorLookup
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.files import Files
 from adapters.slack.inbound.handler import InboundHandler
@@ -102,6 +103,9 @@ class SlackAdapter:
             ),
             commands=[info.name for info in host.commands()],
         )
+        if self._config.home:
+            people = AuthorLookup(Calls(clients), lambda: host.policy.groups)
+            surface.give_homes(people.who_is)
         await stack.enter_async_context(surface.maintained())
         await stack.enter_async_context(host.delivering(surface))
         async with asyncio.TaskGroup() as group:
@@ -172,6 +176,7 @@ class _Service:
             self._start_task,
             surface.note_title,
         )
+        self._handler.visit = surface.visit if config.home else None
         self._marks: ProgressMarks | None = None
         if config.show_progress:
             self._marks = self._handler.marks = surface.marks = ProgressMarks(

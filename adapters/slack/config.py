@@ -183,6 +183,11 @@ class Config(AdapterSection):
     show_progress: bool = False
     """Show with a reaction on a message that it was seen, is worked on, and is done."""
 
+    home: bool = False
+    """Give each person a page of their own, the app's Home tab: what waits for them, with buttons,
+    their last threads and their usage.
+    """
+
     suggested_prompts: list[str] = Field(default_factory=list, max_length=4)
     """Up to four first messages that people are offered in a direct conversation.
 

@@ -136,6 +136,7 @@ def manifest_of(
         "display_information": {"name": name, "description": description},
         "features": {
             "app_home": {
+                **({"home_tab_enabled": True} if config.home else {}),
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": not reach.direct,
             },

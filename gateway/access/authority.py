@@ -247,6 +247,18 @@ class Access:
         prompts = tuple(route.suggested_prompts)
         return Offers(teams=tuple(dict.fromkeys(filter(None, teams))), prompts=prompts)
 
+    def open_to(self, author: Author, key: ConversationKey, *, direct: bool) -> list[Route]:
+        """The routes by which somebody may write in a workspace.
+
+        `direct`: they may write directly, be it as one whom a code has let in.
+        """
+        mine = [route for route in self._routes if route.adapter == key.platform]
+        mine = [each for each in mine if not each.workspace or key.workspace in each.workspace]
+        if self.operators.include(author):
+            return mine
+        found = [route for route in mine if _lets_in(route, author, key)]
+        return found or [route for route in mine if direct and route.pairing][:1]
+
     @property
     def has_manners(self) -> bool:
         """True if turns somewhere have manners of their own."""

@@ -19,6 +19,8 @@ from typing import cast
 from gateway.adapter import AuthError
 from gateway.base.cancelling import is_being_cancelled
 from gateway.base.clock import Clock, WallClock, sleep
+from gateway.delivery.home_pages import kept_homes
+from gateway.delivery.homes import Homes
 from gateway.delivery.writer import Writer
 from gateway.errors import (
     GatewayClosed,
@@ -44,15 +46,21 @@ LONGEST_DELAY = 60.0
 
 @asynccontextmanager
 async def delivering(
-    host: DeliveryHost, surface: TextSurface, *, clock: Clock | None = None
+    host: DeliveryHost,
+    surface: TextSurface,
+    *,
+    homes: Homes | None = None,
+    clock: Clock | None = None,
 ) -> AsyncGenerator[None]:
     """Write all threads of the surface's platform, within the context.
 
-    Raises AuthError once the platform refuses the credentials.
+    `homes` are people's own pages there. Raises AuthError once the platform refuses the
+    credentials.
     """
-    writers = _Writers(host, surface, clock or WallClock())
+    clock = clock or WallClock()
+    writers = _Writers(host, surface, clock)
     try:
-        async with asyncio.TaskGroup() as group:
+        async with asyncio.TaskGroup() as group, kept_homes(homes, surface, clock):
             serving = group.create_task(writers.serve(group), name=f"writes to {surface.platform}")
             try:
                 yield

@@ -15,13 +15,15 @@ SCHEMAS = Path(__file__).parents[1] / "data" / "slack" / "schemas"
 
 # Where payloads that were recorded in real workspaces are not of the published types either: fields
 # that no type has, null for what is not there, messages inside events, which lack the fields of the
-# event around them, clicks inside a modal, which have no message to answer to, and bots, which
-# number no messages.
+# event around them, clicks inside a modal, which have no message to answer to, bots, which number
+# no messages, and Home tabs, which have no title (docs.slack.dev/reference/events/app_home_opened).
 TOO_NARROW = re.compile(
     r"is not known$"
     r"|^block_actions: 'response_url' is missing$"
     r"|/(enterprise|previous_view_id|close|submit): None is no \w+$"
     r"|/((previous_)?message|root): '(channel|channel_type|event_ts)' is missing$"
+    r"|^(block_actions|app_home_opened)/view: 'title' is missing$"
+    r"|^app_home_opened/view/type: 'home' is not 'modal'$"
     r"|^message.thread_broadcast: 'client_msg_id' is missing$"
 )
 

@@ -92,6 +92,10 @@ class AuthorLookup:
         """
         return draft.home not in ("", draft.message.key.workspace, *person.places)
 
+    async def who_is(self, team: str, user: str) -> Author:
+        """The author that a member of a workspace is. Raises as `author`."""
+        return await self._author(await self._person(team, user), team, user)
+
     async def known(self, team: str, user: str) -> Author | None:
         """An author who was looked up before; None for anybody else."""
         found = self._people.get((team, user))

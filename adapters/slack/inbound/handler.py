@@ -147,6 +147,8 @@ class InboundHandler:
         self._retitled = retitled
         self.marks: ProgressMarks | None = None
         """Marks on what people wrote; None without them."""
+        self.visit: Callable[[str, str], None] | None = None
+        """Is told who opens their own page; None without such pages."""
         self._replies = reading.replies
         self._modals = Modals(host, calls, drafts)
         self._once = Once(host)
@@ -248,7 +250,7 @@ class InboundHandler:
                 self._host.health.remark(self._config.account, told)
                 await self._pauses.leave_out(since, since + MINUTE)
             case HomeVisit():
-                self._start_task(self._suggest_prompts(found), "slack prompts")
+                self._visited(found)
             case ReactionTrigger():
                 await self._handle_reaction(found)
             case TitleChange():
@@ -427,6 +429,14 @@ class InboundHandler:
             return
         if (await self._host.judge(message)).may_write:
             await self._host.conversations.rename_thread(thread.id, retitled.title)
+
+    def _visited(self, home: HomeVisit) -> None:
+        if not home.own_page:
+            self._start_task(self._suggest_prompts(home), "slack prompts")
+        elif self.visit is None:
+            self._host.health.count_ignored("unknown kind")
+        else:
+            self.visit(home.team, home.user)
 
     async def _suggest_prompts(self, home: HomeVisit) -> None:
         try:

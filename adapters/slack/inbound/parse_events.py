@@ -304,9 +304,10 @@ def action(
 
 def _home(event: Payload, team: str) -> Inbound:
     channel, user = text_at(event, "channel"), text_at(event, "user")
-    if text_at(event, "tab") != "messages" or not (team and channel and user):
+    tab = text_at(event, "tab")
+    if tab not in ("messages", "home") or not (team and channel and user):
         return IgnoredPayload("unknown kind")
-    return HomeVisit(team=team, channel=channel, user=user)
+    return HomeVisit(team=team, channel=channel, user=user, own_page=tab == "home")
 
 
 def _uninstalled(payload: Payload, event: Payload, kind: str) -> Inbound:

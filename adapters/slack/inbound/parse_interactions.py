@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from zlib import crc32
 
-from adapters.slack.action_ids import ASK_TEAM, CHOICES, FORK, MENU, parse_action
+from adapters.slack.action_ids import ASK_TEAM, CHOICES, FORK, HOME, MENU, parse_action
 from adapters.slack.connection.payload import (
     Payload,
     table_at,
@@ -64,15 +64,20 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
     team, user = _team(payload, me), text_at(payload, "user", "id")
     channel = text_at(payload, "container", "channel_id") or text_at(payload, "channel", "id")
     message = ts_at(payload, "container", "message_ts") or ts_at(payload, "message", "ts")
-    if button is None:
-        return IgnoredPayload("another app")
-    if not (team and user and channel and message):
-        return IgnoredPayload("malformed")
     thread = (
         ts_at(payload, "container", "thread_ts")
         or ts_at(payload, "message", "thread_ts")
         or message
     )
+    on = message
+    if at_home := text_at(payload, "view", "callback_id") == HOME:
+        # Slack gives the block back as it was published, so it is as good as a card's place.
+        channel, thread = [*text_at(entry, "block_id").split("/"), ""][:2]
+        on = text_at(payload, "view", "id")
+    if button is None:
+        return IgnoredPayload("another app")
+    if not (team and user and channel and thread and on):
+        return IgnoredPayload("malformed")
     at = text_at(entry, "action_ts")
     draft = action(
         payload,
@@ -80,8 +85,9 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
         me,
         event="click",
         place=(team, channel, thread, message),
-        dedupe=(me.dedupe("click", team, message, text_at(entry, "action_id"), at, user),),
+        dedupe=(me.dedupe("click", team, on, text_at(entry, "action_id"), at, user),),
     )
+    draft = replace(draft, at_home=at_home)
     does = button.pressed
     if button.kind == "choices":
         does = Choice(request=button.about, numbers=_chosen(payload))

@@ -37,6 +37,8 @@ class Draft:
     content: VisibleContent = NOTHING
     pointed: tuple[tuple[Pointed, VisibleContent], ...] = ()
     response_url: str = ""
+    at_home: bool = False
+    """It was done on the person's own page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +63,12 @@ class ReactionTrigger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeVisit:
-    """A visit to one's direct conversation with the bot."""
+    """A visit to one's direct conversation with the bot, or own page."""
 
     team: str
     channel: str
     user: str
+    own_page: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

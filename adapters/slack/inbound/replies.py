@@ -80,12 +80,12 @@ class Replies:
         root, said = key.root or None, self.to_mrkdwn(text)
         menu = command_menu(choices)
         blocks = [section(said[:SECTION]), *menu] if menu else None
-        if draft.message.direct:
+        if draft.message.direct or draft.at_home:
             await self._calls.write(
                 key.workspace,
                 "chat.postMessage",
-                channel=key.channel,
-                thread_ts=root,
+                channel=draft.user if draft.at_home else key.channel,
+                thread_ts=None if draft.at_home else root,
                 text=said,
                 blocks=blocks,
                 unfurl_links=False,

@@ -44,7 +44,7 @@ ACTIVITIES = 1500
 """Characters of what an agent did: all blocks of a message together hold about 13,000."""
 DETAIL = 200
 
-_LINK = re.compile(r"https://[^\s<>|]+")
+LINK = re.compile(r"https://[^\s<>|]+")
 
 UNSURE = ":warning: This message may appear twice."
 RESUMING = ":arrows_counterclockwise: Interrupted. The answer will continue in a moment."
@@ -92,13 +92,13 @@ def heading(speech: Speech, *, named: bool) -> list[Block]:
 
     In small print, which no text of an agent's can be in.
     """
-    return [] if named else [context(f"*{_mrkdwn(label(speech.agent, 80))}*")]
+    return [] if named else [context(f"*{mrkdwn(label(speech.agent, 80))}*")]
 
 
 def rest(speech: Speech) -> list[Block]:
     """Small print on where the rest of a text is."""
     lines = [speech.mark] if speech.mark else []
-    if name := _mrkdwn(label(speech.rest_in, 80)):
+    if name := mrkdwn(label(speech.rest_in, 80)):
         lines.insert(0, f"The rest is in {name} below.")
     return [context(*lines)] if lines else []
 
@@ -117,10 +117,10 @@ def activity_lines(activity: Sequence[Activity]) -> str:
 
 def activity_line(activity: Activity) -> str:
     """One of them."""
-    title = _mrkdwn(label(activity.title, 150))
+    title = mrkdwn(label(activity.title, 150))
     if activity.kind == "handoff":
         return f":arrow_right: {title}"
-    detail = _mrkdwn(label(activity.detail, 90))
+    detail = mrkdwn(label(activity.detail, 90))
     return f"{_STATUS[activity.status]} {title}" + (f" \u00b7 {detail}" if detail else "")
 
 
@@ -174,8 +174,8 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
     whom = mentions(_users(card.mentions)) if not card.outcome else ""
     request = card.request
     mark = "" if card.outcome else ":raised_hand:"
-    where = f" <{card.link}|Open the thread>" if _LINK.fullmatch(card.link) else ""
-    blocks.append(section(" ".join(filter(None, (mark, whom, _asking(card) + where)))))
+    where = f" <{card.link}|Open the thread>" if LINK.fullmatch(card.link) else ""
+    blocks.append(section(" ".join(filter(None, (mark, whom, asking(card) + where)))))
     if request.request_kind != "approval":
         blocks += [] if card.away else _question(request, attached)
     else:
@@ -185,7 +185,7 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
     if card.outcome:
         return [*blocks, *_settled(card, own)]
     can_tell = not card.away or request.request_kind == "approval"
-    return [*blocks, *(_buttons(request) if can_tell else ())]
+    return [*blocks, *(request_buttons(request) if can_tell else ())]
 
 
 def attachment(request: InputRequested) -> File | None:
@@ -215,12 +215,12 @@ def pieces(text: str, longest: int) -> list[str]:
     return [*found, text] if text else found
 
 
-def _asking(card: Card) -> str:
+def asking(card: Card) -> str:
     """The asker and the request in mrkdwn."""
     request, over = card.request, bool(card.outcome)
-    agent = f"*{_mrkdwn(label(request.agent or 'The team', 80))}*"
+    agent = f"*{mrkdwn(label(request.agent or 'The team', 80))}*"
     if request.request_kind == "approval" and request.tool:
-        tool = _mrkdwn(label(request.tool, 150))
+        tool = mrkdwn(label(request.tool, 150))
         return f"{agent} {'asked' if over else 'asks'} to run `{tool}`."
     if card.away:
         return f"{agent} {'waited' if over else 'waits'} for a decision."
@@ -233,7 +233,7 @@ def _question(request: InputRequested, attached: str) -> list[Block]:
     if not attached:
         return [{"type": "markdown", "text": text}]
     beginning = split(text, limit=SECTION, length=length)[0].text
-    rest = f"The whole question is in {_mrkdwn(label(attached, 150))} above."
+    rest = f"The whole question is in {mrkdwn(label(attached, 150))} above."
     return [{"type": "markdown", "text": beginning}, context(rest)]
 
 
@@ -243,11 +243,11 @@ def _arguments(request: InputRequested, attached: str) -> list[Block]:
         return []
     arguments = request.shown_arguments
     if attached:
-        return blocks_beside_file(arguments, _mrkdwn(label(attached, 150)))
+        return blocks_beside_file(arguments, mrkdwn(label(attached, 150)))
     return argument_blocks(arguments)
 
 
-def _buttons(request: InputRequested) -> list[Block]:
+def request_buttons(request: InputRequested) -> list[Block]:
     """The buttons of a request; of many options, a menu."""
     rows = buttons(request)
     if request.request_kind == "choices":
@@ -280,7 +280,7 @@ def _menu(choices: Sequence[Button]) -> Block:
 
 
 def _settled(card: Card, own: Own) -> list[Block]:
-    words = card.ending(own(card.outcome), _mrkdwn(label(card.by, 80)))
+    words = card.ending(own(card.outcome), mrkdwn(label(card.by, 80)))
     return [context(piece) for piece in pieces(words, CONTEXT)]
 
 
@@ -288,7 +288,7 @@ def _users(authors: Sequence[str]) -> list[str]:
     return [found[1] for author in authors if (found := slack_ids(author))]
 
 
-def _mrkdwn(text: str) -> str:
+def mrkdwn(text: str) -> str:
     """A name or a title as mrkdwn, without marks."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("*", "\u2217").replace("`", "\u02cb")

@@ -26,6 +26,7 @@ from adapters.slack.outbound.blocks import (
     speech_blocks,
 )
 from adapters.slack.outbound.files import PREFIX, Files
+from adapters.slack.outbound.home import HomeTabs, WhoIs
 from adapters.slack.outbound.message_lookup import MessageLookup
 from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.notification import summary
@@ -108,6 +109,7 @@ class SlackSurface:
         own = gateway_text(commands)
         self._calls = PacedCalls(calls, self.rates, self._clock, live_links, own)
         self._messages = Messages(self._calls)
+        self._remark = remark
         self._statuses = ThreadStatuses(self._calls, remark)
         self.rename = self._statuses.rename
         self.note_title = self._statuses.note_title
@@ -120,6 +122,12 @@ class SlackSurface:
         """Places whose next message lacked a token."""
         self._attached = BoundedCache[str, bool](REMEMBERED)
         self._started = self._clock.time()
+
+    def give_homes(self, who_is: WhoIs) -> None:
+        """Give people pages of their own (a HomeSurface); `who_is` looks them up."""
+        tabs = HomeTabs(self._calls.calls, who_is, self._remark, self._calls.own)
+        self.visit, self.next_visit = tabs.visit, tabs.next_visit
+        self.visitor, self.show_home = tabs.visitor, tabs.show_home
 
     async def ready(self, place: Place, use: Use) -> None:
         """Reserve a token for the next call, fairly among callers."""

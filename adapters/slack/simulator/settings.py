@@ -70,6 +70,8 @@ class AppSettings:
     scopes: frozenset[str] = BOT_SCOPES
     events: frozenset[str] = BOT_EVENTS
     agent: bool = True
+    home: bool = True
+    """People see its Home tab."""
     interactive: bool = True
     socket_mode: bool = True
     url: str = ""
@@ -95,6 +97,7 @@ class AppSettings:
             scopes=frozenset(oauth.get("scopes", {}).get("bot", ())),
             events=frozenset(events.get("bot_events", ())),
             agent="agent_view" in features,
+            home=bool(features.get("app_home", {}).get("home_tab_enabled")),
             interactive=bool(settings.get("interactivity", {}).get("is_enabled")),
             socket_mode=bool(settings.get("socket_mode_enabled")),
             url=events.get("request_url", ""),

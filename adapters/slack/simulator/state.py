@@ -360,7 +360,7 @@ class Session:
 
 @dataclass(kw_only=True)
 class View:
-    """A modal; `parent` is the view below it."""
+    """A modal or a Home tab; `parent` is the view below it."""
 
     id: str
     user: str
@@ -396,5 +396,7 @@ class Workspace:
     channels: dict[str, Channel] = field(default_factory=dict)
     files: dict[str, File] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
+    homes: dict[str, View] = field(default_factory=dict)
+    """Home tabs, by the people who see them."""
     sessions: dict[tuple[str, str], Session] = field(default_factory=dict)
     groups: dict[str, UserGroup] = field(default_factory=dict)

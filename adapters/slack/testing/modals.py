@@ -1,4 +1,4 @@
-"""A person's modals, and the buttons and menus in their blocks."""
+"""A person's modals and Home tab, with their buttons and menus."""
 
 from __future__ import annotations
 
@@ -66,9 +66,26 @@ class Modals:
             self._remove(view)
         return self._interact(payload) if notified else None
 
+    @property
+    def home(self) -> View | None:
+        """Their Home tab; None while the app has published none."""
+        return self._world.workspaces[self._user.team].homes.get(self._user.id)
+
     async def clicks_in_modal(self, button: str) -> Delivery:
         """Press a button inside the modal."""
-        view = self._open()
+        return await self._click(self._open(), button)
+
+    async def clicks_at_home(self, button: str) -> Delivery:
+        """Press a button on their Home tab.
+
+        See https://docs.slack.dev/reference/interaction-payloads/block_actions-payload: it comes
+        from no channel, and has no response_url.
+        """
+        if self.home is None:
+            raise LookupError(f"{self._user.name} has no Home tab")
+        return await self._click(self.home, button)
+
+    async def _click(self, view: View, button: str) -> Delivery:
         element, block = find_element(view.body["blocks"], button)
         payload = self._interaction("block_actions") | {
             "container": {"type": "view", "view_id": view.id},

@@ -9,6 +9,7 @@ from html import unescape
 from typing import Any
 
 from adapters.slack.simulator.deliveries import Delivery
+from adapters.slack.simulator.methods.views import view_json
 from adapters.slack.simulator.response_urls import ResponseUrls
 from adapters.slack.simulator.state import Channel, File, Json, Message, User
 from adapters.slack.simulator.world import HOME, ResponseUrl
@@ -293,6 +294,11 @@ class Person(Modals):
             "tab": tab,
             "event_ts": self._world.new_ts(),
         }
+        if tab == "home":
+            if not self._world.app.home:
+                raise LookupError("the app has no Home tab")
+            if self.home is not None:  # https://docs.slack.dev/reference/events/app_home_opened
+                event["view"] = view_json(self._world, self.home)
         return self._world.emit(self._user.team, event)
 
     def _write(

@@ -11,6 +11,7 @@ from gateway.store.records import Thread
 from gateway.store.turn_records import ExpiredThreads, RetentionPause
 from gateway.store.units import audit, gone, out_of_order, usage
 from gateway.store.units.adapters import OWN, mark, own_mark, take_own_mark
+from gateway.store.units.homes import VISITED
 from gateway.store.units.rows import OPEN_STATUSES, find_thread, scalar
 from gateway.store.units.search_index import WORDS
 from gateway.store.units.threads import THREADS_OF
@@ -122,6 +123,7 @@ def delete_person(connection: Connection, person: str, /) -> list[str]:
         "DELETE FROM people WHERE person = :person",
         "DELETE FROM feedback WHERE person = :person",
         "DELETE FROM pairing_codes WHERE person = :person",
+        f"DELETE FROM marks WHERE name = '{VISITED}' || :person",
     ):
         connection.execute(statement, of_person)
     usage.forget_person(connection, person)

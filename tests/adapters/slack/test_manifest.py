@@ -66,3 +66,12 @@ def test_a_manifest_is_what_slack_makes_an_app_of() -> None:
     link = link_of(manifest)
     assert link.startswith(NEW_APP)
     assert json.loads(unquote(link.removeprefix(NEW_APP))) == manifest
+
+
+def test_the_home_tab_is_asked_for_where_people_have_pages() -> None:
+    homes = CONFIG.model_copy(update={"home": True})
+    plain, with_tab = manifest_of(CONFIG, Reach()), manifest_of(homes, Reach())
+    assert "home_tab_enabled" not in plain["features"]["app_home"]
+    assert with_tab["features"]["app_home"]["home_tab_enabled"] is True
+    assert "app_home_opened" in with_tab["settings"]["event_subscriptions"]["bot_events"]
+    assert plain["oauth_config"] == with_tab["oauth_config"]  # views.publish needs no scope

@@ -1,10 +1,11 @@
-"""views.*: modals on a person's screen."""
+"""views.*: modals on a person's screen, and their Home tab."""
 
 from __future__ import annotations
 
+import json
 from typing import Any, cast
 
-from adapters.slack.simulator.blocks import check_blocks, stored_blocks
+from adapters.slack.simulator.blocks import LONGEST_ID, check_blocks, stored_blocks
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError, invalid_arguments
 from adapters.slack.simulator.state import Json, View
@@ -15,6 +16,11 @@ DEEPEST = 3
 LONGEST_TITLE = 24
 LONGEST_METADATA = 3_000
 MOST_BLOCKS = 100
+LARGEST = 250_000
+OF_MESSAGES = frozenset({"context_actions", "file", "markdown", "plan", "table", "task_card"})
+"""Blocks that messages alone take, by their pages under
+https://docs.slack.dev/reference/block-kit/blocks.
+"""
 
 
 @method("views.open", per_minute=100)
@@ -50,6 +56,32 @@ def update(call: Call) -> Json:
         raise ApiError("hash_conflict")
     change_view(call.world, view, body)
     return _answer(call, view)
+
+
+@method("views.publish", per_minute=100)
+def publish(call: Call) -> Json:
+    """Show a person's Home tab, instead of what it was.
+
+    Sources: https://docs.slack.dev/reference/methods/views.publish and
+    https://docs.slack.dev/reference/views/home-tab-views.
+    """
+    user, homes = call.need("user_id"), call.workspace.homes
+    body = check_view(call.value("view"), kind="home")
+    if user not in call.workspace.users:
+        raise invalid_arguments("invalid `user_id`")
+    if not call.world.app.home:
+        raise ApiError("not_enabled")
+    if len(json.dumps(body)) > LARGEST:
+        raise ApiError("view_too_large")
+    known = homes.get(user)
+    if (expected := call.text("hash")) and (known is None or known.hash != expected):
+        raise ApiError("hash_conflict")
+    if known is None:
+        identity = call.world.new_id("V")
+        known = View(id=identity, user=user, team=call.workspace_id, body=body, hash="")
+        homes[user] = known
+    change_view(call.world, known, body)
+    return _answer(call, known)
 
 
 def add_view(
@@ -105,17 +137,24 @@ def view_json(world: World, view: View) -> Json:
     }
 
 
-def check_view(view: object) -> Json:
+def check_view(view: object, *, kind: str = "modal") -> Json:
     """A view as it is kept, if Slack would take it."""
     if not isinstance(view, dict):
         raise invalid_arguments("must provide an object [json-pointer:/view]")
     body = cast("Json", view)
-    if body.get("type") != "modal":
-        raise invalid_arguments("must be modal [json-pointer:/view/type]")
+    if body.get("type") != kind:
+        raise invalid_arguments(f"must be {kind} [json-pointer:/view/type]")
     blocks: Any = body.get("blocks")
     if not isinstance(blocks, list):
         raise invalid_arguments("must be an array [json-pointer:/view/blocks]")
-    _check_modal(body)
+    if wrong := {str(each.get("type")) for each in cast("list[Json]", blocks)} & OF_MESSAGES:
+        raise invalid_arguments(f"unsupported type: {min(wrong)} [json-pointer:/view/blocks]")
+    if kind == "modal":
+        _check_modal(body)
+    if len(body.get("private_metadata") or "") > LONGEST_METADATA:
+        raise invalid_arguments("must be less than 3001 characters")
+    if len(body.get("callback_id") or "") > LONGEST_ID:
+        raise invalid_arguments("must be less than 256 characters")
     try:
         check_blocks(cast("list[Json]", blocks), most=MOST_BLOCKS)
     except ApiError as error:
@@ -145,8 +184,6 @@ def _check_modal(body: Json) -> None:
         text: Any = body.get(name)
         if text is not None and len(text.get("text", "")) > LONGEST_TITLE:
             raise invalid_arguments(f"must be less than 25 characters [json-pointer:/view/{name}]")
-    if len(body.get("private_metadata") or "") > LONGEST_METADATA:
-        raise invalid_arguments("must be less than 3001 characters")
     has_input = any(block.get("type") == "input" for block in body["blocks"])
     if has_input and not body.get("submit"):
         raise invalid_arguments("missing required field: submit [json-pointer:/view]")

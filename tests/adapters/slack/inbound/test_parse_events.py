@@ -89,7 +89,7 @@ def test_a_mention_may_stand_in_the_text_of_the_notification_alone() -> None:
         ({"ts": "yesterday"}, "malformed"),
         ({"type": "reaction_added", "reaction": "tada"}, "reaction"),
         ({"type": "pin_added"}, "unknown kind"),
-        ({"type": "app_home_opened", "tab": "home"}, "unknown kind"),
+        ({"type": "app_home_opened", "tab": "about"}, "unknown kind"),
         ({"type": "tokens_revoked", "tokens": {"oauth": ["U1"]}}, "unknown kind"),
     ],
 )
@@ -191,6 +191,8 @@ def test_what_people_do_in_their_threads() -> None:
     assert marked.draft.message.key == KEY
     opened = parsed(type="app_home_opened", tab="messages", channel="D1")
     assert opened == HomeVisit(team="T1", channel="D1", user="U1")
+    opened = parsed(type="app_home_opened", tab="home", channel="D1")
+    assert opened == HomeVisit(team="T1", channel="D1", user="U1", own_page=True)
     assert parsed(type="app_uninstalled") == Uninstallation(team="T1", why="app_uninstalled")
 
 

@@ -1,4 +1,4 @@
-"""Modals: triggers, stacks, changes, and answers through a response_url."""
+"""Modals and Home tabs: triggers, stacks, changes, and answers through a response_url."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.testing import SlackSimulator
+from adapters.slack.testing import AppSettings, SlackSimulator
 from adapters.slack.testing.people import Person
 
 
@@ -168,3 +168,53 @@ async def test_a_response_url_ends_after_half_an_hour(slack: SlackSimulator, ali
     url = command.payload["response_url"]
     async with aiohttp.ClientSession() as session, session.post(url, json={}) as response:
         assert response.status == 404
+
+
+def home(**more: Any) -> dict[str, Any]:
+    return {"type": "home", "blocks": [], **more}
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (modal(), "must be home"),
+        (home(blocks=[{"type": "markdown", "text": "hi"}]), "unsupported type"),
+        (home(blocks=[{"type": "divider"}] * 101), "msg_blocks_too_many"),
+        (home(private_metadata="x" * 3001), "3001 characters"),
+        (home(callback_id="x" * 256), "256 characters"),
+    ],
+)
+async def test_a_home_tab_is_refused(
+    slack: SlackSimulator, client: AsyncWebClient, alice: Person, view: Any, said: str
+) -> None:
+    with pytest.raises(SlackApiError, match="invalid_arguments") as caught:
+        await client.views_publish(user_id=alice.id, view=view)
+    assert said in str(caught.value.response.data)
+    assert alice.home is None
+
+
+async def test_a_home_tab_is_one_persons_and_replaced_by_whoever_saw_it_last(
+    slack: SlackSimulator, client: AsyncWebClient, alice: Person
+) -> None:
+    shown: Any = await client.views_publish(user_id=alice.id, view=home(callback_id="a"))
+    again: Any = await client.views_publish(
+        user_id=alice.id, hash=shown["view"]["hash"], view=home(callback_id="b")
+    )
+    assert again["view"]["id"] == shown["view"]["id"]
+    with pytest.raises(SlackApiError, match="hash_conflict"):
+        await client.views_publish(user_id=alice.id, hash=shown["view"]["hash"], view=home())
+    with pytest.raises(SlackApiError, match="invalid_arguments"):
+        await client.views_publish(user_id="U0NOBODY", view=home())
+    assert alice.home is not None
+    assert alice.home.body["callback_id"] == "b"
+    assert slack.person("bob").home is None
+    opened = await alice.opens_app("home")
+    assert opened is not None
+    assert opened.event["view"]["callback_id"] == "b"
+
+
+async def test_an_app_without_the_tab_publishes_nothing() -> None:
+    async with SlackSimulator(AppSettings(home=False)) as slack:
+        client = AsyncWebClient(token=slack.bot_token, base_url=slack.api_url)
+        with pytest.raises(SlackApiError, match="not_enabled"):
+            await client.views_publish(user_id=slack.person("alice").id, view=home())
