@@ -305,6 +305,32 @@ class ContextSummarised(_Event):
 
 
 @value
+class Source:
+    """A passage of knowledge, with the number that it has in an agent's context.
+
+    `name` is its file's, or the address of its page.
+    """
+
+    number: int
+    name: str
+    line: int
+
+    @property
+    def address(self) -> str:
+        """The address of a page; empty for a file."""
+        return self.name if self.name.startswith(("https://", "http://")) else ""
+
+
+@value
+class SourcesFound(_Event):
+    """An agent was told passages, which its answer may cite by their numbers."""
+
+    kind: Literal["sources_found"] = "sources_found"
+    agent: str
+    sources: tuple[Source, ...]
+
+
+@value
 class InputRequested(_Event):
     """The team waits for a human.
 
@@ -595,6 +621,7 @@ SessionEvent: TypeAlias = (
     | ToolFinished
     | WorkHandedOff
     | ContextSummarised
+    | SourcesFound
     | InputRequested
     | InputSupported
     | InputReminded

@@ -35,6 +35,7 @@ from gateway.events import (
     Notice,
     NoticeLevel,
     SessionEvent,
+    SourcesFound,
     SpeakerStarted,
     TextDelta,
     Thought,
@@ -245,6 +246,8 @@ class Picture:
                 self._seal_notice(Notice(thread=event.thread, seq=event.seq, text=event.text))
             case FileMade() | InputSupported() | InputReminded() | Notice():
                 self._seal_notice(event)
+            case SourcesFound():
+                pass  # the answer names those that it cites
             case _:
                 pass
 

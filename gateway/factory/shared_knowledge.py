@@ -16,6 +16,8 @@ __all__ = ["KnowledgeMemory", "SharedKnowledge", "settings_of"]
 class SharedKnowledge(KnowledgeMemory):
     """Knowledge that outlives each of the teams that have it."""
 
+    citing = "Behind what you use, write the number of its passage in brackets, such as [1]."
+
     @override
     def masked(self, text: str) -> str:
         """The text without known secrets and what looks like a token."""

@@ -11,12 +11,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from gateway.content.sign_off import SignOff, split_sign_off
+from gateway.content.sources import sources_of, with_sources
 from gateway.content.task import USER
 from gateway.events import (
     ContextSummarised,
     Ending,
     MessageFinished,
     SessionEvent,
+    Source,
+    SourcesFound,
     SpeakerStarted,
     TextDelta,
     Thought,
@@ -32,6 +35,7 @@ from teams.messages import (
     CodeGenerationEvent,
     ContextSummaryEvent,
     HandoffMessage,
+    MemoryQueryEvent,
     ModelClientStreamingChunkEvent,
     SelectSpeakerEvent,
     ThoughtEvent,
@@ -105,7 +109,8 @@ class EventMapper:
     Each agent has at most one open message. `models` names each agent's model; `people` are the
     agents that stand for a human, whose words are the answers to requests and are shown as such;
     `resumed` are messages that an interrupted attempt had begun: what the agents say now takes
-    their place. `cost` prices the tokens that a model has read and written.
+    their place; `found` are the passages that its agents were told. `cost` prices the tokens that a
+    model has read and written.
     """
 
     def __init__(
@@ -116,6 +121,7 @@ class EventMapper:
         *,
         people: Iterable[str] = (),
         resumed: Iterable[OpenMessage] = (),
+        found: Iterable[SourcesFound] = (),
         cost: Callable[[str, int, int], float | None] = no_price,
     ) -> None:
         self._thread = thread
@@ -123,6 +129,9 @@ class EventMapper:
         self._models = models
         self._cost = cost
         self._people = {USER, *people}
+        self._sources: dict[str, dict[int, Source]] = {}
+        for each in found:
+            self._note_sources(each)
         self._speaking: set[str] = set()
         self.said: dict[str, str] = {}
         """Turns by the ids of what was said in them: an id belongs to one."""
@@ -250,8 +259,8 @@ class EventMapper:
                 events = self._close_speech(agent)
                 self._speaking.discard(agent)
                 return [*events, self._handed_off(item)]
-            case CodeGenerationEvent() | ContextSummaryEvent():
-                return [self._worked(item)]
+            case CodeGenerationEvent() | ContextSummaryEvent() | MemoryQueryEvent():
+                return self._worked(item)
             case BaseChatMessage():
                 self._speaking.discard(agent)
                 return self._said(agent, item)
@@ -263,7 +272,21 @@ class EventMapper:
         text, growing = message.to_text(), self._growing.get(agent)
         if growing is not None and growing.interrupted and not text.strip():
             return []
-        return [_ended(self._finish(agent, text, message.id), message)]
+        ended = _ended(self._finish(agent, text, message.id), message)
+        if not ended.ending and (known := self._sources.get(agent)):
+            ended = replace(ended, text=bounded(with_sources(ended.text, known)))
+        return [ended]
+
+    def _found(self, agent: str, sources: tuple[Source, ...]) -> list[SessionEvent]:
+        if not sources:
+            return []
+        found = SourcesFound(thread=self._thread, turn=self._turn, agent=agent, sources=sources)
+        self._note_sources(found)
+        return [found]
+
+    def _note_sources(self, found: SourcesFound) -> None:
+        known = self._sources.setdefault(found.agent, {})
+        known.update((each.number, each) for each in found.sources)
 
     def _to_people(self, handoff: HandoffMessage) -> list[SessionEvent]:
         """Events of a hand-off to people, its text as a message."""
@@ -331,16 +354,24 @@ class EventMapper:
             text=bounded(handoff.content),
         )
 
-    def _worked(self, item: CodeGenerationEvent | ContextSummaryEvent) -> SessionEvent:
-        if isinstance(item, CodeGenerationEvent):
-            return _ended(self._finish(item.source, item.content, item.id), item)
-        return ContextSummarised(
-            thread=self._thread,
-            turn=self._turn,
-            agent=item.source,
-            covered=item.covered,
-            left_out=item.left_out,
-        )
+    def _worked(
+        self, item: CodeGenerationEvent | ContextSummaryEvent | MemoryQueryEvent
+    ) -> list[SessionEvent]:
+        match item:
+            case CodeGenerationEvent():
+                return [_ended(self._finish(item.source, item.content, item.id), item)]
+            case ContextSummaryEvent():
+                return [
+                    ContextSummarised(
+                        thread=self._thread,
+                        turn=self._turn,
+                        agent=item.source,
+                        covered=item.covered,
+                        left_out=item.left_out,
+                    )
+                ]
+            case MemoryQueryEvent():
+                return self._found(item.source, sources_of(item.content))
 
     def _delta(
         self, agent: str, message: str, text: str, *, replace: bool = False, thought: bool = False

@@ -130,6 +130,7 @@ class Turn:
             info.models,
             people=self._requests.proxies if work.requests else (),
             resumed=work.open_messages,
+            found=work.found,
             cost=log.meter.cost,
         )
         self._token = CancellationToken()

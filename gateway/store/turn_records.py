@@ -17,6 +17,7 @@ from gateway.events import (
     MessageFinished,
     Notice,
     SessionEvent,
+    SourcesFound,
 )
 from gateway.store.records import (
     NOTHING_USED,
@@ -170,6 +171,8 @@ class ClaimedTurn:
     """Events that its beginning added to the thread."""
     used: UsageTotals = NOTHING_USED
     """Usage of its earlier attempts."""
+    found: tuple[SourcesFound, ...] = ()
+    """Passages that its earlier attempts were told."""
     saved: bool = True
     """There is a state of the thread's team."""
     model: str = ""

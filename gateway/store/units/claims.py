@@ -36,7 +36,7 @@ from gateway.store.turn_records import (
 )
 from gateway.store.units import aside, usage
 from gateway.store.units import files as file_units
-from gateway.store.units.events import add_events, cut_answer
+from gateway.store.units.events import add_events, cut_answer, sources_found
 from gateway.store.units.grants import granted_to_all
 from gateway.store.units.heard import last_words
 from gateway.store.units.holds import tell_hold
@@ -406,6 +406,7 @@ def _work(
         open_messages=open_messages(connection, thread.id) if stands.shown else (),
         events=events,
         used=usage.of_turn(connection, thread.id, turn.id) if turn.resumed else NOTHING_USED,
+        found=sources_found(connection, thread.id, turn.id) if turn.resumed else (),
         model=(stands.model or "") if turn.resumed else thread.model,
         broken=not turn.resumed and stands.status in ("failed", "interrupted"),
         half=tuple(

@@ -17,6 +17,7 @@ from gateway.events import (
     MessageJoined,
     Notice,
     SessionEvent,
+    SourcesFound,
     TurnFinished,
     TurnStarted,
     dump_event,
@@ -122,6 +123,17 @@ def cut_answer(connection: Connection, thread: str, *, back: int) -> MessageFini
         if isinstance(event, MessageFinished):
             last.setdefault(event.message, event)
     return next((each for each in last.values() if each.ending == "cut"), None)
+
+
+def sources_found(connection: Connection, thread: str, turn: str) -> tuple[SourcesFound, ...]:
+    """The passages that the agents of a turn were told."""
+    rows = connection.fetch(
+        "SELECT body FROM events WHERE thread = :thread AND seq > :after AND turn = :turn"
+        " AND kind = 'sources_found' ORDER BY seq",
+        {"thread": thread, "after": _last_seq(connection, thread) - LONG, "turn": turn},
+    )
+    found = [load_event(row["body"]) for row in rows]
+    return tuple(each for each in found if isinstance(each, SourcesFound))
 
 
 def _last_seq(connection: Connection, thread: str) -> int:
