@@ -306,7 +306,7 @@ class ContextSummarised(_Event):
 
 @value
 class Source:
-    """A passage of knowledge, with the number that it has in an agent's context.
+    """A passage of knowledge, with its number in an agent's context.
 
     `name` is its file's, or the address of its page.
     """
@@ -323,7 +323,7 @@ class Source:
 
 @value
 class SourcesFound(_Event):
-    """An agent was told passages, which its answer may cite by their numbers."""
+    """An agent was told passages; its answer may cite their numbers."""
 
     kind: Literal["sources_found"] = "sources_found"
     agent: str

@@ -1,4 +1,4 @@
-"""Passages of knowledge that an agent was told, and the numbers by which its answer cites them.
+"""Passages of knowledge, and the numbers by which answers cite them.
 
 Pure. A number of nothing that the agent was told in its turn stays the text that it is.
 """
@@ -37,7 +37,7 @@ def sources_of(found: Iterable[MemoryContent]) -> tuple[Source, ...]:
 
 
 def with_sources(text: str, known: Mapping[int, Source]) -> str:
-    """The answer with links for the numbers of pages, and with the names of files below it."""
+    """The answer with links to pages, and files named below it."""
     cited = dict[int, Source]()
 
     def linked(found: re.Match[str]) -> str:

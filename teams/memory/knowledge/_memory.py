@@ -111,7 +111,7 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
 
     component_config_schema = KnowledgeMemoryConfig
     citing = "Name the source of what you use."
-    """What agents are asked to do with the passages; for subclasses."""
+    """Agents are asked to do this with the passages; for subclasses."""
 
     def __init__(self, config: KnowledgeMemoryConfig) -> None:
         self._config = config

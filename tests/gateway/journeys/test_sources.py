@@ -1,4 +1,4 @@
-"""Answers that cite knowledge: its numbers over turns, a restart, and a question to people."""
+"""Answers that cite knowledge, over turns and restarts."""
 
 from pathlib import Path
 
