@@ -1,114 +1,104 @@
 """One reaction of the bot on a message: seen, working, done.
 
-It is decoration: it waits for its own rate, is left out where a newer one is wanted, and a failure
-is logged and nothing else.
+It is decoration: it waits for the platform's rate, is left out where a newer one is wanted, and a
+failure is logged and nothing else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from adapters.bounded_cache import BoundedCache
 from adapters.tolerated import tolerated
-from gateway.client import Receipt
-from gateway.conversation import ConversationKey
-from gateway.surface import AT_WORK, BusyState
+from gateway.surface import Place, Progress, RateLimited
 
 LOG = logging.getLogger("adapters")
 
-Progress: TypeAlias = Literal["seen", "working", "done"]
-TAKEN = frozenset({"turn", "queued", "merged"})
-"""Outcomes of a message that the team answers."""
 REMEMBERED = 1000
 
 
 @dataclass(slots=True, kw_only=True)
 class Marked:
-    """A message with its reaction, and the one it should have."""
+    """A message with reactions that may stand there, and the wanted one."""
 
-    key: ConversationKey
-    channel: str
+    place: Place
     message: str
-    wanted: Progress = "seen"
-    shown: Progress | None = None
+    wanted: Progress
+    standing: set[Progress] = field(default_factory=set[Progress])
+
+    def next_call(self) -> tuple[Progress, bool] | None:
+        """The reaction to add (True), or else to take off."""
+        if self.wanted != "off" and self.wanted not in self.standing:
+            return self.wanted, True
+        return next(((each, False) for each in self.standing if each != self.wanted), None)
+
+    def note(self, progress: Progress, adds: bool) -> None:
+        """Note a call as made: what failed is not tried again."""
+        (self.standing.add if adds else self.standing.discard)(progress)
 
 
 React: TypeAlias = Callable[[Marked, Progress, bool], Awaitable[object]]
 """Adds a reaction to a message, or takes it off again."""
+Mark: TypeAlias = Callable[[Place, str, Progress, float], None]
+"""As `MarkSurface.mark`; a surface without it marks nothing."""
 
 
 class ProgressMarks:
-    """Marks what people wrote last in each conversation.
+    """Marks messages of people, one call after the other.
 
-        marks = ProgressMarks(react, gap)
+        marks = ProgressMarks(react)
 
-    `run` makes the changes until it is cancelled, with at least `gap` seconds between two.
+    `clock` gives the seconds since the epoch. What was marked before may have marks of an earlier
+    process.
     """
 
-    def __init__(self, react: React, gap: float) -> None:
+    def __init__(self, react: React, clock: Callable[[], float] = time.time) -> None:
         self._react = react
-        self._gap = gap
-        self._marked = BoundedCache[str, Marked](REMEMBERED)
-        self._meanwhile: dict[str, Progress] = {}
-        """The team's work in conversations of which a message is being handed in."""
+        self._started = clock()
+        self._known = BoundedCache[str, Marked](REMEMBERED)
         self._changed: dict[str, Marked] = {}
         self._woken = asyncio.Event()
 
-    async def mark(
-        self, taken: Awaitable[Receipt], key: ConversationKey, channel: str, message: str
-    ) -> Receipt:
-        """Receipt of a message, which is marked if the team answers.
-
-        The team may be at work on it, or done, before the receipt is here.
-        """
-        self._meanwhile[str(key)] = "seen"
-        try:
-            receipt = await taken
-        finally:
-            progress = self._meanwhile.pop(str(key), "seen")
-        if receipt.outcome in TAKEN and message:
-            marked = Marked(key=key, channel=channel, message=message)
-            self._marked.put(str(key), marked)
-            self._want(marked, progress)
-        return receipt
-
-    def show(self, key: ConversationKey, state: BusyState) -> None:
-        """The team in a conversation is at work, or at rest."""
-        if state == "waiting":
-            return
-        progress: Progress = "working" if state in AT_WORK else "done"
-        if str(key) in self._meanwhile:
-            self._meanwhile[str(key)] = progress
-        if (marked := self._marked.get(str(key))) is not None:
-            self._want(marked, progress)
-
-    def _want(self, marked: Marked, progress: Progress) -> None:
+    def mark(self, place: Place, message: str, progress: Progress, at: float) -> None:
+        """Mark a message soon; too many are not marked."""
+        name = f"{place.key} {message}"
+        if (marked := self._known.get(name)) is None:
+            marked = Marked(place=place, message=message, wanted=progress)
+            if at < self._started:
+                marked.standing |= {"seen", "working"}
         marked.wanted = progress
-        if marked.shown != progress:
-            self._changed[f"{marked.channel} {marked.message}"] = marked
-            self._woken.set()
+        self._known.put(name, marked)
+        self._changed[name] = marked
+        if len(self._changed) > REMEMBERED:
+            left = self._changed.pop(next(iter(self._changed)))
+            LOG.info("message %s is not marked as %s", left.message, left.wanted)
+        self._woken.set()
 
     async def run(self) -> None:
-        """Make one change after the other. Raises AuthError."""
+        """Make one call after the other. Raises AuthError."""
         while True:
             await self._woken.wait()
-            while self._changed:
-                name = next(iter(self._changed))
-                await self._change(self._changed.pop(name))
-                await asyncio.sleep(self._gap)
             self._woken.clear()
+            while self._changed:
+                name, marked = next(iter(self._changed.items()))
+                if (call := marked.next_call()) is None:
+                    del self._changed[name]
+                else:
+                    await self._make(marked, *call)
 
-    async def _change(self, marked: Marked) -> None:
-        before, wanted = marked.shown, marked.wanted
-        if before == wanted:
-            return
-        marked.shown = wanted  # at most one try: what failed is not tried again
-        with tolerated(LOG, f"react to message {marked.message}"):
-            await self._react(marked, wanted, True)
-        if before is not None:
-            with tolerated(LOG, f"take a reaction off message {marked.message}"):
-                await self._react(marked, before, False)
+    async def _make(self, marked: Marked, progress: Progress, adds: bool) -> None:
+        wait = 0.0
+        with tolerated(LOG, f"change the mark of message {marked.message}"):
+            try:
+                await self._react(marked, progress, adds)
+            except RateLimited as error:
+                wait = error.retry_after
+        if wait:
+            await asyncio.sleep(wait)  # another one may be wanted by then
+        else:
+            marked.note(progress, adds)

@@ -42,6 +42,9 @@ BusyState: TypeAlias = Literal["working", "silent", "waiting", "idle"]
 """State of a team: at work, at work with a model that says nothing, waiting for people, at rest."""
 AT_WORK: tuple[BusyState, ...] = ("working", "silent")
 
+Progress: TypeAlias = Literal["seen", "working", "done", "off"]
+"""Mark on what a person wrote; `off` is none."""
+
 
 Obstacle: TypeAlias = Literal["archived", "absent", "locked", "forbidden"]
 """Why nothing can be written at a place, as far as people can do something about it.
@@ -471,6 +474,18 @@ class BusySurface(Protocol):
         """Show the state: at least every 100 s, once at the end.
 
         Best effort: raises nothing but AuthError.
+        """
+        ...
+
+
+@runtime_checkable
+class MarkSurface(Protocol):
+    """A surface that shows progress on people's messages."""
+
+    def mark(self, place: Place, message: str, progress: Progress, at: float) -> None:
+        """Mark a message there soon, as from `at` on.
+
+        An `at` of 0 may be another process's. Best effort: it fails nothing.
         """
         ...
 

@@ -46,10 +46,8 @@ from adapters.discord.inbound.parse_messages import (
 from adapters.discord.outbound.avatars import Avatars
 from adapters.discord.outbound.commands import command_payloads, sync_commands
 from adapters.discord.outbound.direct_messages import DirectMessages
-from adapters.discord.outbound.progress import GAP, react
 from adapters.discord.outbound.surface import LIMITS, DiscordSurface
 from adapters.discord.outbound.webhooks import Webhooks
-from adapters.progress import ProgressMarks
 from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.base.outside_time import OutsideClock
@@ -225,12 +223,8 @@ class _Bot:
             dead_ends=dead_ends,
             clock=clock,
         )
+        self._marks = self._surface.show_progress() if config.show_progress else None
         self._surface.thumbs = config.thumbs
-        self._marks: ProgressMarks | None = None
-        if config.show_progress:
-            self._marks = self._handler.marks = ProgressMarks(partial(react, rest), GAP)
-            self._surface.marks = self._marks
-
         self._surface.avatars = Avatars(rest, me.application)
 
     async def run(self) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
-from adapters.progress import ProgressMarks
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.http_mode import EVENTS, events_page, listening
 from adapters.slack.connection.installs import Installations
@@ -33,7 +32,6 @@ from adapters.slack.inbound.read_rates import ReadRates
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.outbound.avatars import avatar_page
 from adapters.slack.outbound.direct_messages import DirectMessages
-from adapters.slack.outbound.progress import GAP, react
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, SteadyClock, WallClock
@@ -177,11 +175,7 @@ class _Service:
             surface.note_title,
         )
         self._handler.visit = surface.visit if config.home else None
-        self._marks: ProgressMarks | None = None
-        if config.show_progress:
-            self._marks = self._handler.marks = surface.marks = ProgressMarks(
-                partial(react, calls), GAP
-            )
+        self._marks = surface.show_progress() if config.show_progress else None
         self._receive = receiver(
             clients, self._handle, self._handler.note_missed, host.health.count_ignored
         )

@@ -26,6 +26,7 @@ from gateway.delivery.items import (
     whole_text,
     with_names,
 )
+from gateway.delivery.marks import MessageMarks
 from gateway.delivery.own_files import ForeignFile, read_own_file
 from gateway.delivery.posted import PostedMessages, Step
 from gateway.delivery.sender import (
@@ -103,6 +104,7 @@ class Writer:
         self._people = f"{surface.people}:"
         self._sender = Sender(self._outbox, surface, clock)
         self._busy = BusyIndicator(surface, clock)
+        self._marks = MessageMarks(surface, self._outbox, place.key)
         self._backoff = Backoff(clock)
         self._trace = DeliveryTrace(place.thread, surface.platform) if TRACES.provider else None
         self._done: dict[str, object] = {}
@@ -170,6 +172,7 @@ class Writer:
             async with aclosing(self._host.events(self._home.thread, after=after)) as events:
                 async for event in events:
                     self._view.apply(with_names(event, self._home.faces.names))
+                    self._marks.note(event, self._view.picture)
                     if request := self._view.unseen:
                         await self._host.close_unshown(self._home.thread, request)
                     if self._trace is not None and (event.turn or self._view.resting):
@@ -187,6 +190,7 @@ class Writer:
             self._changed.clear()
             self._urgent.clear()
             await self._show_title()
+            await self._marks.show(self._home, all_told=False)
             if (busy := self._view.busy) in AT_WORK:
                 self._busy.show(self._place(None, self._view.asker), busy)
             looked_at = self._clock.time()
@@ -230,6 +234,7 @@ class Writer:
     async def _rest(self) -> bool:
         """Note how far all is delivered; True if nothing is left."""
         self._note_wait("")
+        await self._marks.show(self._home, all_told=True)
         view = self._view
         resting, seq = self._is_complete(), view.seq
         if resting and self._trace is not None:

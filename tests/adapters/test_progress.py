@@ -1,46 +1,46 @@
-"""One reaction that changes, at its own pace."""
+"""One reaction that changes, within the platform's rate."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
 
-from adapters.progress import Marked, Progress, ProgressMarks
-from gateway.client import Outcome, Receipt
+from adapters.progress import REMEMBERED, Marked, ProgressMarks
+from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
-from gateway.surface import BusyState, CallRejected
+from gateway.errors import GatewayError
+from gateway.surface import CallRejected, Place, Progress, RateLimited
 
 KEY = ConversationKey(platform="slack", workspace="T", channel="C", root="1")
+HERE = Place(key=KEY, thread="t")
 
 
 class Platform:
-    """Notes calls, and fails them if it is told to."""
+    """Notes calls, and fails those that it is told to."""
 
-    def __init__(self, *, fails: bool = False, gap: float = 0.0) -> None:
+    def __init__(self, *fails: GatewayError, always: GatewayError | None = None) -> None:
         self.done: list[str] = []
-        self.fails = fails
-        self.marks = ProgressMarks(self.react, gap)
+        self.fails = list(fails)
+        self.always = always
+        self.marks = ProgressMarks(self.react, lambda: 100.0)
 
     async def react(self, marked: Marked, progress: Progress, adds: bool) -> None:
         self.done.append(f"{'+' if adds else '-'}{progress} {marked.message}")
-        if self.fails:
-            raise CallRejected("missing_scope")
+        if error := self.fails.pop(0) if self.fails else self.always:
+            raise error
 
-    async def take(
-        self, message: str, outcome: Outcome = "turn", meanwhile: Sequence[BusyState] = ()
-    ) -> None:
-        async def taken() -> Receipt:
-            for state in meanwhile:
-                self.marks.show(KEY, state)
-            return Receipt(inbox=1, thread="t", outcome=outcome)
-
-        await self.marks.mark(taken(), KEY, KEY.channel, message)
+    def mark(self, message: str, *marks: Progress, at: float = 200.0) -> None:
+        for progress in marks:
+            self.marks.mark(HERE, message, progress, at)
 
     async def until(self, *done: str) -> None:
         async with asyncio.timeout(5):
             while self.done != [*done]:  # noqa: ASYNC110 (it tells nobody)
                 await asyncio.sleep(0)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert self.done == [*done]
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -50,54 +50,71 @@ class Platform:
             task.cancel()
 
 
-@pytest.mark.parametrize("fails", [False, True])
-async def test_a_reaction_changes_and_no_failure_stops_it(fails: bool) -> None:
-    platform = Platform(fails=fails)
+@pytest.mark.parametrize("always", [None, CallRejected("missing_scope")])
+async def test_a_reaction_changes_and_no_failure_stops_it(always: GatewayError | None) -> None:
+    platform = Platform(always=always)
     async with platform.running():
-        await platform.take("1")
+        platform.mark("1", "seen")
         await platform.until("+seen 1")
-        platform.marks.show(KEY, "working")
-        platform.marks.show(KEY, "silent")
+        platform.mark("1", "working", "working")
         await platform.until("+seen 1", "+working 1", "-seen 1")
-        platform.marks.show(KEY, "waiting")
-        platform.marks.show(KEY, "idle")
+        platform.mark("1", "done")
         await platform.until("+seen 1", "+working 1", "-seen 1", "+done 1", "-working 1")
+
+
+async def test_a_mark_is_taken_away() -> None:
+    platform = Platform()
+    async with platform.running():
+        platform.mark("1", "working")
+        await platform.until("+working 1")
+        platform.mark("1", "off")
+        await platform.until("+working 1", "-working 1")
 
 
 async def test_what_is_outdated_is_left_out() -> None:
     platform = Platform()
-    await platform.take("1")
-    platform.marks.show(KEY, "working")
-    platform.marks.show(KEY, "idle")
+    platform.mark("1", "seen", "working", "done")
+    platform.mark("2", "working", "off")
     async with platform.running():
         await platform.until("+done 1")
 
 
-async def test_a_turn_may_end_before_its_message_is_taken() -> None:
+async def test_marks_of_an_earlier_process_are_taken_away() -> None:
     platform = Platform()
-    await platform.take("1", meanwhile=["working", "idle"])
+    platform.mark("1", "working", at=50.0)
+    platform.mark("1", "working", at=150.0)
     async with platform.running():
-        await platform.until("+done 1")
-        await platform.take("2")
-        await platform.until("+done 1", "+seen 2")
+        await platform.until("-seen 1")
+        platform.mark("1", "done")
+        await platform.until("-seen 1", "+done 1", "-working 1")
 
 
-async def test_each_change_waits_for_the_rate() -> None:
-    platform = Platform(gap=3600)
+async def test_a_call_that_was_too_early_is_made_later() -> None:
+    platform = Platform(RateLimited(0.01))
     async with platform.running():
-        await platform.take("1")
+        platform.mark("1", "seen")
+        await platform.until("+seen 1", "+seen 1")
+
+
+async def test_it_waits_as_long_as_it_is_told_to_and_then_does_what_is_wanted() -> None:
+    platform = Platform(RateLimited(0.05))
+    async with platform.running():
+        platform.mark("1", "seen")
         await platform.until("+seen 1")
-        await platform.take("2", "queued")
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert platform.done == ["+seen 1"]
+        platform.mark("1", "done")
+        await platform.until("+seen 1", "+done 1")
 
 
-@pytest.mark.parametrize("outcome", ["answer", "command", "refused", "offered"])
-async def test_what_begins_no_turn_is_not_marked(outcome: Outcome) -> None:
+async def test_with_too_many_the_oldest_are_left_out() -> None:
     platform = Platform()
-    await platform.take("1", outcome)
-    platform.marks.show(KEY, "working")
-    await platform.take("2")
+    for n in range(REMEMBERED + 2):
+        platform.mark(str(n), "seen")
     async with platform.running():
-        await platform.until("+seen 2")
+        await platform.until(*(f"+seen {n + 2}" for n in range(REMEMBERED)))
+
+
+async def test_credentials_that_are_refused_are_seen() -> None:
+    platform = Platform(always=AuthError("revoked"))
+    platform.mark("1", "seen")
+    with pytest.raises(AuthError):
+        await platform.marks.run()

@@ -134,6 +134,7 @@ NO_REFUSALS: dict[str, set[str]] = {
     "discord/outbound/webhooks.py": {"_sent"},
     "pacing/bucket.py": {"_is_busy"},
     "pacing/limits.py": {"_before", "_counted", "_growing", "_last"},
+    "progress.py": {"_changed", "_woken"},
     "slack/connection/oauth.py": {"_clients"},
     "slack/connection/socket_mode.py": {"_ws", "counted", "reason"},
     "slack/connection/web_api.py": {"_session"},

@@ -19,7 +19,6 @@ from adapters.discord.inbound.parse_messages import (
     parse_history,
 )
 from adapters.known_places import KnownPlaces
-from adapters.progress import ProgressMarks
 from adapters.tolerated import tolerated
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost
 from gateway.client import Receipt
@@ -47,8 +46,6 @@ class MessageHandler:
     def __init__(self, host: AdapterHost, context: InboundContext) -> None:
         self._host = host
         self._context = context
-        self.marks: ProgressMarks | None = None
-        """Marks on what people wrote; None without them."""
         self.contents = Contents(host, context)
         """The contents of messages."""
         self._refused = BoundedCache[str, bool](1_000)
@@ -128,10 +125,7 @@ class MessageHandler:
     async def submit(self, message: InboundMessage, parsed: ParsedMessage) -> Receipt:
         """Hand in a message."""
         message = await self.complete(message, parsed, first=True)
-        taken = self.accept(message)
-        if self.marks is not None:
-            taken = self.marks.mark(taken, message.key, parsed.channel, parsed.id)
-        receipt = await taken
+        receipt = await self.accept(message)
         if receipt.outcome == "offered":
             await self._context.offer(parsed.channel, sent_at(parsed.id))
         await self._reply(receipt, message, parsed)

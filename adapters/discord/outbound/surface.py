@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 from adapters.bounded_cache import BoundedCache
@@ -32,10 +33,11 @@ from adapters.discord.conversations.threads import (
 )
 from adapters.discord.outbound.avatars import Avatars
 from adapters.discord.outbound.payloads import render_part, room_of, user_ids
+from adapters.discord.outbound.progress import react
 from adapters.discord.outbound.tables import render_tables
 from adapters.discord.outbound.webhooks import LOST, Webhooks
 from adapters.discord.read_message import read_message
-from adapters.progress import ProgressMarks
+from adapters.progress import Mark, ProgressMarks
 from adapters.tolerated import tolerated
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
@@ -90,6 +92,7 @@ class DiscordSurface:
     people = PLATFORM
     avatars: Avatars | None = None
     """Pictures of agents; without them, nothing is uploaded."""
+    mark: Mark
     length = staticmethod(length)
     room = staticmethod(room_of)
 
@@ -108,8 +111,6 @@ class DiscordSurface:
         self.limits = limits
         self.platform = rest.account
         self._clock = clock
-        self.marks: ProgressMarks | None = None
-        """Marks on what people wrote; None without them."""
         self.thumbs = False
         """Whole answers have buttons with which people rate them."""
         self._rest = rest
@@ -134,6 +135,12 @@ class DiscordSurface:
         for task in self._typing.values():
             task.cancel()
         await self._group.__aexit__(*error)
+
+    def show_progress(self) -> ProgressMarks:
+        """Mark people's messages; whoever asks runs what comes back."""
+        marks = ProgressMarks(partial(react, self._rest, self._find_target), self._clock)
+        self.mark = marks.mark
+        return marks
 
     def neutral(self, text: str) -> str:
         """An agent's text without pings or hidden links, with readable tables."""
@@ -289,9 +296,7 @@ class DiscordSurface:
         return f"{hook.path}/messages/{_ANY}" if hook else f"{messages}/{_ANY}"
 
     async def busy(self, place: Place, state: BusyState) -> None:
-        """Type while the team works, and mark what it works on."""
-        if self.marks is not None:
-            self.marks.show(place.key, state)
+        """Type while the team works."""
         key = str(place.key)
         if state not in AT_WORK:
             self._busy.pop(key, None)

@@ -21,6 +21,7 @@ DELETE = "chat.delete"
 REPLIES = "conversations.replies"
 HISTORY = "conversations.history"
 CONVERSATIONS = "users.conversations"
+UNREACT = "reactions.remove"
 
 
 def _tier(per_minute: int, *, burst: float = 0.9, reserve: float = 0.0) -> Limit:
@@ -43,6 +44,7 @@ LIMITS: Mapping[str, Limit] = {
     REPLIES: _READ,
     HISTORY: _READ,
     CONVERSATIONS: _READ,
+    UNREACT: _tier(20),
 }
 OTHERS = _tier(50)
 PER_CHANNEL = frozenset({POST})

@@ -15,7 +15,6 @@ from weakref import WeakValueDictionary
 
 from adapters.awaited_files import TaskStarter
 from adapters.bounded_cache import BoundedCache
-from adapters.progress import ProgressMarks
 from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, table_at, team_of, text_at, ts_at
 from adapters.slack.connection.workspace import Workspace
@@ -145,8 +144,6 @@ class InboundHandler:
         self._fetching = reading.fetching
         self._start_task = start_task
         self._retitled = retitled
-        self.marks: ProgressMarks | None = None
-        """Marks on what people wrote; None without them."""
         self.visit: Callable[[str, str], None] | None = None
         """Is told who opens their own page; None without such pages."""
         self._replies = reading.replies
@@ -343,10 +340,7 @@ class InboundHandler:
                 await self._hand_in_missed(each)
 
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
-        taken = self._host.accept(message)
-        if self.marks is not None and message.event == "message":
-            taken = self.marks.mark(taken, message.key, message.key.channel, message.message_id)
-        receipt = await taken
+        receipt = await self._host.accept(message)
         if receipt.outcome == "offered":
             await self._pauses.note_lost(message.key, message.at)
         if receipt.thread:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adapters.progress import Marked, Progress
-from adapters.slack.connection.web_api import Calls
+from adapters.slack.connection.rate_limits import UNREACT
+from adapters.slack.outbound.paced_calls import PacedCalls
+from gateway.pacing.limits import Rank
 
-GAP = 3.2
-"""Seconds between two changes: reactions.remove is of tier 2, 20 calls a minute."""
 EMOJI: Mapping[Progress, str] = {
     "seen": "eyes",
     "working": "hourglass_flowing_sand",
@@ -16,8 +16,13 @@ EMOJI: Mapping[Progress, str] = {
 }
 
 
-async def react(calls: Calls, marked: Marked, progress: Progress, adds: bool) -> None:
+async def react(calls: PacedCalls, marked: Marked, progress: Progress, adds: bool) -> None:
     """Add a reaction, or take it off. Raises the errors of calls."""
-    method = "reactions.add" if adds else "reactions.remove"
-    team, name = marked.key.workspace, EMOJI[progress]
-    await calls.write(team, method, channel=marked.channel, timestamp=marked.message, name=name)
+    await calls.write(
+        marked.place,
+        "reactions.add" if adds else UNREACT,
+        rank=Rank.LATER,
+        channel=marked.place.key.channel,
+        timestamp=marked.message,
+        name=EMOJI[progress],
+    )

@@ -10,10 +10,11 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
+from functools import partial
 
 from adapters.bounded_cache import BoundedCache
 from adapters.dead_ends import DeadEnds
-from adapters.progress import ProgressMarks
+from adapters.progress import Mark, ProgressMarks
 from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import gateway_text
 from adapters.slack.connection.rate_limits import APPEND, POST, STOP, UPDATE, SlackLimits
@@ -32,6 +33,7 @@ from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.notification import summary
 from adapters.slack.outbound.own_messages import Messages
 from adapters.slack.outbound.paced_calls import FLUSH, PacedCalls
+from adapters.slack.outbound.progress import react
 from adapters.slack.outbound.text import length, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
@@ -86,6 +88,7 @@ class SlackSurface:
     limits = TextLimits(message=MESSAGE)
     neutral = staticmethod(neutral)
     length = staticmethod(length)
+    mark: Mark
 
     def __init__(
         self,
@@ -102,8 +105,6 @@ class SlackSurface:
         self._clock = clock or WallClock()
         self.platform = clients.account
         self._dead_ends = dead_ends
-        self.marks: ProgressMarks | None = None
-        """Marks on what people wrote; None without them."""
         self.rates = rates or SlackLimits(Pacer(clock=self._clock))
         calls = Calls(clients, seconds=call_seconds)
         own = gateway_text(commands)
@@ -128,6 +129,12 @@ class SlackSurface:
         tabs = HomeTabs(self._calls.calls, who_is, self._remark, self._calls.own)
         self.visit, self.next_visit = tabs.visit, tabs.next_visit
         self.visitor, self.show_home = tabs.visitor, tabs.show_home
+
+    def show_progress(self) -> ProgressMarks:
+        """Mark people's messages; whoever asks runs what comes back."""
+        marks = ProgressMarks(partial(react, self._calls), self._clock.time)
+        self.mark = marks.mark
+        return marks
 
     async def ready(self, place: Place, use: Use) -> None:
         """Reserve a token for the next call, fairly among callers."""
@@ -205,9 +212,7 @@ class SlackSurface:
         await self._messages.update(place, ref, part.key, blocks=blocks, text=text)
 
     async def busy(self, place: Place, state: BusyState) -> None:
-        """Show the state as the thread's status, and as a mark."""
-        if self.marks is not None:
-            self.marks.show(place.key, state)
+        """Show the state as the thread's status."""
         await self._statuses.busy(place, state)
 
     async def remove(self, place: Place, message: str) -> None:

@@ -127,6 +127,19 @@ def delivery(connection: Connection, thread: str) -> Delivery:
     )
 
 
+@reads
+def messages_of(
+    connection: Connection, place: ConversationKey, *, turn: str = "", inbox: int = 0
+) -> list[str]:
+    """Platform ids of a turn's messages there, or of one message."""
+    rows = connection.fetch(
+        f"SELECT DISTINCT message_id FROM inbox WHERE {'turn = :turn' if turn else 'id = :inbox'}"
+        " AND conversation = :place AND kind = 'message' AND message_id <> ''",
+        {"turn": turn, "inbox": inbox, "place": str(place)},
+    )
+    return [row["message_id"] for row in rows]
+
+
 def doubt(connection: Connection, since: float) -> None:
     """Note that all that is not delivered may have been, since then.
 

@@ -8,7 +8,7 @@ from gateway.errors import NotFound
 from gateway.outbox import OutboxRow
 from gateway.store.units import counts, deletion, outbox, threads
 from tests.fakes.new_store import new_store
-from tests.gateway.store.talk import KEY, begin, begun, end, take
+from tests.gateway.store.talk import KEY, begin, begun, end, place, take
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -138,3 +138,19 @@ async def test_a_turn_has_the_link_of_its_first_message_with_one(tmp_path):
         await end(store, first)
         second = await begin(store)
         assert await store.run(threads.link_of, second.lease.turn) == "https://x.example/2"
+
+
+async def test_the_messages_of_a_turn_that_were_written_at_its_place(tmp_path):
+    store, elsewhere = new_store(tmp_path), place("2")
+    async with store.own():
+        await take(store, "a", number="1")
+        first = await begin(store)
+        turn, number = first.lease.turn, first.messages[0].inbox
+        assert await store.run(outbox.messages_of, KEY, turn=turn) == ["1"]
+        assert await store.run(outbox.messages_of, KEY, inbox=number) == ["1"]
+        for other in (
+            store.run(outbox.messages_of, elsewhere, turn=turn),
+            store.run(outbox.messages_of, KEY, turn="another"),
+            store.run(outbox.messages_of, KEY, inbox=99),
+        ):
+            assert await other == []
