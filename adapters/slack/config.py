@@ -162,7 +162,7 @@ class Config(AdapterSection):
 
     public_url: Url | None = None
     """The https address under which Slack and people reach host and port: beside client_id, and for
-    pictures of agents from files.
+    pictures of agents from files. With it, Parley listens there in any mode.
     """
 
     allowed_workspaces: list[WorkspaceId] = Field(default_factory=list)

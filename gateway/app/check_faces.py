@@ -17,6 +17,7 @@ TAKEN = (
     "{name!r} is also the name of the bot or of a member there: people could take the agent for "
     "them; give it another name in [faces.{team}]"
 )
+UNCHECKED = "whether people there have the names of agents was not checked: {why}"
 
 
 async def check_faces(
@@ -36,8 +37,12 @@ async def check_faces(
             try:
                 async with asyncio.timeout(PROBE_SECONDS):
                     people = {*map(looks_like, await settings.people_named(settings.config, names))}
-            except (GatewayError, TimeoutError):
-                continue  # the platform's own line says what is wrong
+            except GatewayError as error:
+                found.append(_unchecked(settings.name, str(error)))
+                continue
+            except TimeoutError:
+                found.append(_unchecked(settings.name, f"no answer in {PROBE_SECONDS:g} seconds"))
+                continue
             found += [
                 Finding(
                     kind="faces",
@@ -50,6 +55,10 @@ async def check_faces(
                 if looks_like(face.name) in people
             ]
     return found
+
+
+def _unchecked(account: str, why: str) -> Finding:
+    return Finding(kind="faces", name=account, good=True, text=UNCHECKED.format(why=why))
 
 
 def _served_faces(config: Config, account: str) -> Iterator[tuple[str, list[Face]]]:

@@ -306,4 +306,5 @@ def _busy() -> web.StreamResponse:
 
 def _unversioned(answer: web.StreamResponse) -> web.StreamResponse:
     answer.headers["Server"] = "parley"
+    answer.headers["X-Content-Type-Options"] = "nosniff"
     return answer

@@ -17,6 +17,7 @@ import re
 from time import monotonic
 
 from adapters.discord.connection.rest import Rest
+from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.faces import Face
 from gateway.pacing.limits import Rank
@@ -68,7 +69,9 @@ class Avatars:
                 if name not in self._known:
                     self._known[name] = await self._upload(name, picture)
                 return self._known[name]
-        except (GatewayError, TimeoutError) as error:
+        except AuthError:
+            raise
+        except (GatewayError, TimeoutError, LookupError, TypeError) as error:  # it is foreign
             LOG.warning("the picture of %s could not be given to Discord: %r", face.name, error)
             self._known, self._refused_until = None, monotonic() + REFUSED_SECONDS
             return ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import SecretStr
 
 from adapters.discord import Config as Discord
@@ -14,8 +15,8 @@ from adapters.slack import Config as Slack
 from gateway.app.adapters import AdapterSettings
 from gateway.app.check_faces import check_faces
 from gateway.app.load import load_config
-from gateway.errors import GatewayError
 from gateway.faces import drawn
+from gateway.surface import CallRejected, PlatformUnreachable
 from tests.gateway.config.test_faces import TEAMS
 
 FACES = """
@@ -48,10 +49,6 @@ users = ["members"]
 async def people(_config: Any, names: Sequence[str]) -> Sequence[str]:
     assert "Ann Lee" in names
     return ["ANN LEE", "writers"]
-
-
-async def nobody(_config: Any, names: Sequence[str]) -> Sequence[str]:
-    raise GatewayError("no way")
 
 
 async def found(folder: Path, config: Any, search: Any, *, offline: bool = False) -> list[str]:
@@ -95,4 +92,22 @@ async def test_a_name_of_a_members_is_refused(tmp_path: Path) -> None:
     _, taken = await found(tmp_path, discord, people)
     assert taken.startswith("FAILED 'Ann Lee' is also the name of the bot or of a member there")
     assert len(await found(tmp_path, discord, people, offline=True)) == 1
-    assert len(await found(tmp_path, discord, nobody)) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (CallRejected("missing_scope: users:read"), "missing_scope: users:read"),
+        (PlatformUnreachable("no way"), "no way"),
+        (TimeoutError(), "no answer in 30 seconds"),
+    ],
+    ids=["refused", "unreachable", "timeout"],
+)
+async def test_a_search_that_fails_is_told_and_is_no_failure(
+    tmp_path: Path, error: Exception, why: str
+) -> None:
+    async def nobody(_config: Any, _names: Sequence[str]) -> Sequence[str]:
+        raise error
+
+    _, told = await found(tmp_path, Discord(token=SecretStr("abc")), nobody)
+    assert told == f"whether people there have the names of agents was not checked: {why}"

@@ -1,12 +1,14 @@
 """Pictures of agents as emoji of the application, on the wire."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from adapters.discord.outbound.avatars import emoji_name
+from adapters.discord.connection.rest import Rest
+from adapters.discord.outbound.avatars import Avatars, emoji_name
 from adapters.discord.testing import ConnectionReset, DiscordSimulator, TooManyRequests
+from gateway.adapter import AuthError
 from gateway.faces import GivenFace, TeamFaces, drawn
 from tests.adapters.discord.outbound.test_webhooks import channel_with_webhooks
 from tests.adapters.discord.serving import (
@@ -21,6 +23,7 @@ from tests.gateway.scripted import solo
 
 EMOJIS = "/applications/{application_id}/emojis"
 PICTURE = drawn("of the operator")
+FACE = TeamFaces({"sol": GivenFace(picture=PICTURE)}).face("sol")
 WITH_FILE = GivenFace(name="Sol O'Agent", picture=PICTURE)
 
 
@@ -93,6 +96,34 @@ async def test_a_picture_that_discord_does_not_take_holds_up_no_message(
     text, avatar = await answered(discord, tmp_path / "a", WITH_FILE, webhooks=True)
     assert (text, avatar) == ("Hello.", None)
     assert uploads(discord) == 0
+
+
+class Answers:
+    """Discord's answers, in order; the last one again and again."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = [*answers]
+
+    async def call(self, *_path: Any, **_more: Any) -> Any:
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.mark.parametrize("made", [None, [], {}, "x", 7, {"id": 1}])
+@pytest.mark.parametrize("listed", [None, [], {}, {"items": 3}, {"items": [1]}, {"items": []}])
+async def test_no_answer_about_a_picture_fails_a_message(listed: Any, made: Any) -> None:
+    avatars = Avatars(cast("Rest", Answers(listed, made)), "1")
+    found = await avatars.address(FACE)
+    uploaded = listed == {"items": []} and made == {"id": 1}
+    assert found == ("https://cdn.discordapp.com/emojis/1.png" if uploaded else "")
+
+
+async def test_credentials_that_are_refused_for_a_picture_are_seen() -> None:
+    avatars = Avatars(cast("Rest", Answers(AuthError("revoked"))), "1")
+    with pytest.raises(AuthError):
+        await avatars.mark(FACE)
 
 
 @pytest.mark.parametrize("name", ["", "Ann", "日本", "x" * 99, "a-b  c", "__"])

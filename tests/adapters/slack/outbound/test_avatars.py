@@ -63,3 +63,4 @@ async def test_a_message_bears_its_agents_name_and_picture(
         if given.picture:
             async with aiohttp.ClientSession() as web, web.get(icons["icon_url"]) as got:
                 assert (await got.read(), got.content_type) == (PICTURE, "image/png")
+                assert got.headers["X-Content-Type-Options"] == "nosniff"
