@@ -111,7 +111,7 @@ class Webhooks:
         """
         name, channel = user_name(agent), place.key.channel
         self._sent.put(part, (name, message.content, tuple(file.name for file in message.files)))
-        body = {**_with_buttons(message.body()), "username": name}
+        body = {**message.body(), "username": name}
         if avatar:
             body["avatar_url"] = avatar
         for _ in range(2):  # one that is gone is replaced
@@ -145,12 +145,11 @@ class Webhooks:
         self, place: Place, target: MessageTarget, message: str, body: dict[str, Any], rank: Rank
     ) -> None:
         """Edit a message; raise MessageGone, with a notice, without its webhook."""
-        kept = _with_buttons(body)
         if path := await self._path(place.key, message):
             with self._noticing_loss(place.key.channel):
                 query, caller = _thread(target), Caller.at(place)
                 await self._rest.call(
-                    "PATCH", path, json=kept, query=query, rank=rank, caller=caller
+                    "PATCH", path, json=body, query=query, rank=rank, caller=caller
                 )
                 return
         await self._post_cut_off(target, message.partition("/")[2])
@@ -199,11 +198,6 @@ def user_name(agent: str) -> str:
     """The agent's name, with the words that Discord reserves broken up."""
     name = label(agent, LONGEST_NAME) or "agent"
     return _RESERVED.sub(lambda found: ".".join(filter(None, found.groups())), name)[:LONGEST_NAME]
-
-
-def _with_buttons(body: dict[str, Any]) -> dict[str, Any]:
-    """The body; without its components, if there are none."""
-    return {name: value for name, value in body.items() if name != "components" or value}
 
 
 def _thread(target: MessageTarget) -> dict[str, str]:

@@ -17,6 +17,7 @@ from adapters.discord.connection.rest import Rest
 from adapters.discord.conversations.threads import MessageTargets
 from adapters.discord.outbound.payloads import MARK
 from adapters.discord.outbound.surface import NONCE_SECONDS, DiscordSurface
+from adapters.discord.outbound.webhooks import Webhooks
 from adapters.discord.simulator.components import walk
 from adapters.discord.testing import (
     ConnectionReset,
@@ -333,6 +334,25 @@ async def test_a_question_too_long_for_a_message_is_a_file_too(harness: DiscordH
     (shown,) = bot_messages(harness.discord, thread_of(harness.asked))
     assert "This one." in shown.content
     assert [each.content.decode() for each in shown.attachments] == [question]
+
+
+@pytest.mark.parametrize("hooks", [True, False])
+async def test_thumbs_are_gone_once_an_answer_goes_on(harness: DiscordHarness, hooks: bool) -> None:
+    discord = harness.discord
+    discord.allow(harness.channel, discord.bot, "manage_webhooks")
+    webhooks = Webhooks(harness.rest, str(discord.bot.id)) if hooks else None
+    surface = DiscordSurface(
+        harness.rest, harness.targets, str(discord.bot.id), lambda: (), webhooks
+    )
+    surface.thumbs = True
+    answer = Speech(agent="solo", text="One.")
+    message = await surface.post(harness.place, Part(key="k", content=answer))
+    assert ("/" in message) == hooks
+    (shown,) = bot_messages(discord, thread_of(harness.asked))
+    assert shown.components
+    goes_on = replace(answer, text="One. Two.", last=False)
+    await surface.edit(harness.place, message, Part(key="k", content=goes_on))
+    assert (shown.components, "Two." in shown.content) == ([], True)
 
 
 @pytest.mark.chaos
