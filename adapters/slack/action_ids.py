@@ -62,8 +62,7 @@ def button_element(button: Button) -> Block:
 def choices_input(options: Sequence[Button]) -> Block:
     """A menu from which several may be chosen.
 
-    It tells nothing by itself: the button beside it comes with what is chosen. An actions block
-    takes none (https://docs.slack.dev/reference/block-kit/block-elements/multi-select-menu-element).
+    In an input block it tells nothing by itself: the button beside it comes with what is chosen.
     """
     menu: Block = {
         "type": "multi_static_select",

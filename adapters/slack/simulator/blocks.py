@@ -192,12 +192,8 @@ def _context(block: Json, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _actions(block: Json, path: str) -> Iterator[tuple[str, str]]:
+    # Multi-select menus among them (ActionsBlockElement of @slack/types, block-kit/blocks.ts).
     yield from _check_count(block.get("elements"), f"{path}/elements", 25)
-    # Multi-select menus work in section and input blocks
-    # (https://docs.slack.dev/reference/block-kit/block-elements/multi-select-menu-element).
-    for number, each in enumerate(cast("list[Json]", block.get("elements") or [])):
-        if str(each.get("type")).startswith("multi_"):
-            yield f"{path}/elements/{number}/type", f"unsupported type: {each['type']}"
 
 
 def _context_actions(block: Json, path: str) -> Iterator[tuple[str, str]]:
