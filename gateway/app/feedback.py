@@ -18,7 +18,7 @@ from gateway.events import SessionEvent
 from gateway.items import AgentItem, HumanItem
 from gateway.store.protocols import SessionReader
 from gateway.store.records import RatedAnswer
-from gateway.store.units import people
+from gateway.store.units import outbox, people
 from gateway.store.units import threads as thread_units
 
 BEFORE = 20
@@ -42,16 +42,21 @@ async def rated_threads(store: SessionReader) -> AsyncIterator[tuple[ThreadInfo,
     for id_, rated in ratings.items():
         try:
             thread = await store.run(thread_units.thread, id_)
+            doubtful = (await store.run(outbox.delivery, id_)).doubtful
         except NotFound:
             continue
-        yield thread, [*map(_line, await _told(thread, rated, stored_events(store, id_)))]
+        told = await _told(thread, rated, stored_events(store, id_), doubtful)
+        yield thread, [*map(_line, told)]
 
 
 async def _told(
-    thread: ThreadInfo, rated: Sequence[RatedAnswer], events: AsyncIterable[SessionEvent]
+    thread: ThreadInfo,
+    rated: Sequence[RatedAnswer],
+    events: AsyncIterable[SessionEvent],
+    doubtful: int,
 ) -> list[dict[str, Any]]:
     """The ratings, with the messages that a platform has shown."""
-    view, said = ThreadView(), list[tuple[int, dict[str, str]]]()
+    view, said = ThreadView(doubtful=doubtful), list[tuple[int, dict[str, str]]]()
     async for event in events:
         view.apply(event)
         for item in view.picture.news:

@@ -17,7 +17,7 @@ from gateway.base.calendar import local_time
 from gateway.base.metrics import BackupFigures, Owed
 from gateway.client import ThreadInfo
 from gateway.control.socket_client import SocketClient
-from gateway.errors import GatewayClosed, GatewayError
+from gateway.errors import GatewayClosed, GatewayError, StoreNotUpgraded
 from gateway.inbound import forking
 from gateway.missed import MissedCounts
 from gateway.render.sanitize import sanitize
@@ -129,9 +129,11 @@ async def note_export(store: AnyStore, thread: str) -> None:
     """
     if owner := await owner_of(store):
         await owner.note_export(thread)
-    elif not isinstance(store, SqliteStore) or await store.is_current():
+    elif await store.is_current():
         async with store.own():
             await store.run(audit.note, "thread.exported", thread=thread)
+    else:  # an export upgrades nothing
+        raise StoreNotUpgraded("The store has the format of an earlier version of Parley.")
 
 
 async def restore(store: AnyStore, path: Path) -> str:

@@ -57,8 +57,11 @@ def feedback(config: Path | None) -> None:
 
     async def write() -> None:
         store, _ = configured_store(config)
-        say(WORDS, err=True)
+        said = False
         async for thread, lines in rated_threads(store):
+            if not said:  # once it is known that they can be read
+                say(WORDS, err=True)
+                said = True
             try:
                 await note_export(store, thread.id)
             except GatewayError as error:  # who may read may export

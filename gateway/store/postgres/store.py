@@ -28,6 +28,7 @@ from gateway.errors import (
     StoreUnreachable,
 )
 from gateway.store.connection import Connection, NoConnection, Unit
+from gateway.store.formats import newest_format
 from gateway.store.ids import new_id
 from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, file_errors, make_private, try_files
@@ -119,6 +120,11 @@ class PostgresReader(UnitReader):
                     raise
             finally:
                 work.holds(None)
+
+    async def is_current(self) -> bool:
+        """True if there is a store that needs no upgrade."""
+        found = await self.read(lambda connection: connection.fetch("SELECT version FROM store"))
+        return bool(found) and found[0][0] == newest_format()
 
     async def check(self) -> list[StoreFault]:
         """All faults of the rows; somebody may be using the store.

@@ -12,7 +12,7 @@ from gateway.store.operations import reads, writes
 from gateway.store.records import PairedPerson, RatedAnswer
 from gateway.store.rulebook import CodeCheck
 from gateway.store.units.audit import note
-from gateway.store.units.rows import find_thread, listed
+from gateway.store.units.rows import find_thread, first, listed
 from gateway.store.value_rows import Table, insert, put, rows_as
 
 PEOPLE = Table("people", PairedPerson, key=("person",), columns={"id": "person"})
@@ -108,10 +108,20 @@ def unpair(connection: Connection, person: str) -> bool:
 def rate(
     connection: Connection, thread: str, part: str, person: str, *, good: bool, reason: str = ""
 ) -> None:
-    """Keep a person's rating of a part of an answer. Raises NotFound."""
+    """Keep a person's rating of a part of an answer. Raises NotFound.
+
+    The same verdict again keeps its reason until there is another one.
+    """
     find_thread(connection, thread)
-    rating = {"part": part, "person": person, "thread": thread, "good": good, "reason": reason}
-    put(connection, "feedback", ("part", "person"), **rating, at=connection.now)
+    same = {"part": part, "person": person, "good": good}
+    before = first(
+        connection,
+        "SELECT reason FROM feedback WHERE part = :part AND person = :person AND good = :good",
+        same,
+    )
+    reason = reason or (before["reason"] if before else "")
+    rated = same | {"thread": thread, "reason": reason, "at": connection.now}
+    put(connection, "feedback", ("part", "person"), **rated)
     outcome = "good" if good else "bad"
     note(connection, "message.rated", thread=thread, person=person, outcome=outcome)
 

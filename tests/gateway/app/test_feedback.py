@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +12,12 @@ from gateway.app.audit import audit_lines
 from gateway.app.feedback import WORDS
 from gateway.cli import main
 from gateway.store.units import deletion, people
+from gateway.store.units.losses import add_loss
 from tests.fakes.new_store import new_store
+from tests.fakes.scripted_surface import Board, Surface
+from tests.fakes.tested_store import UnitStore, at
+from tests.gateway.delivery.delivered import all_told, say, served
+from tests.gateway.scripted import ScriptedTeams, solo
 from tests.gateway.store.talk import ANN, begun, end
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -59,3 +65,24 @@ def test_deleted_threads_are_left_out(folder: Path) -> None:
     lines, _, noted = feedback(folder, deleted=True)
     assert lines == []
     assert "thread.exported" not in noted
+
+
+def test_an_answer_after_a_restore_is_found(folder: Path) -> None:
+    async def answer() -> None:
+        teams = ScriptedTeams(lambda: solo("Soup."))
+        board = Board()
+        async with served(folder / "store", Surface(board), teams) as gateway:
+            await say(gateway, "lunch?")
+            await all_told(gateway)
+            store = cast("UnitStore", gateway.store)
+            await store.write(lambda c: add_loss(at(c, 5e9), "damaged", since=1.0, commits=1))
+        async with served(folder / "store", Surface(board), teams) as gateway:
+            thread = await say(gateway, "dinner?")
+            await all_told(gateway)
+            for posted in board.posted:
+                await gateway.store.run(people.rate, thread, posted.part.key, ANN.id, good=True)
+
+    asyncio.run(answer())
+    lines = CliRunner().invoke(main, ["feedback"]).stdout.splitlines()
+    told = [json.loads(line)["answer"]["text"] for line in lines]
+    assert told == ["Soup.", "Soup."]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from time import time
 from typing import Any
@@ -12,8 +14,9 @@ import pytest
 from gateway.access.pairing import draw_code
 from gateway.app import operator
 from gateway.control.socket_client import SocketClient
-from gateway.errors import GatewayClosed, GatewayError, NotFound
+from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreNotUpgraded
 from gateway.store.decisions import MessageRefusal
+from gateway.store.formats import newest_format
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units import audit, threads
 from tests.fakes.new_store import new_store
@@ -83,6 +86,15 @@ async def test_an_export_is_noted(store: Any) -> None:
     await operator.note_export(store, "t")
     rows = await store.run(audit.whole_audit, after=0, since=0, until=2.0**40, limit=100, longest=0)
     assert "thread.exported" in [row.what for row in rows]
+
+
+async def test_an_export_of_an_earlier_format_is_said_not_to_be_noted(
+    store: Any, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection:
+        connection.execute(f"PRAGMA user_version = {newest_format() - 1}")
+    with pytest.raises(StoreNotUpgraded):
+        await operator.note_export(store, "t")
 
 
 async def test_people_are_let_in_by_their_code_and_shut_out(store: Any) -> None:

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from gateway.access.authority import Access
 from gateway.adapter import AdapterHost
+from gateway.app.feedback import WORDS
 from gateway.app.operator import owner_status
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
@@ -24,6 +25,7 @@ from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreTaken
 from gateway.gateway import Gateway
+from gateway.store.formats import newest_format
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.units import losses, threads
@@ -76,6 +78,35 @@ def test_a_database_without_a_store_has_no_threads_and_nothing_to_check(parley, 
     checked = parley("store", "check")
     assert checked.exit_code == ExitCode.FAILED
     assert "There is no store in " in checked.output
+
+
+@pytest.mark.usefixtures("fresh_imports")
+@pytest.mark.parametrize("lacks", ["reason", "nothing"])
+def test_ratings_in_the_tables_of_an_earlier_version(parley, postgres_url, lacks):
+    thread = asyncio.run(talk(store_at(postgres_url, Path("store"))))
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        rated = (
+            "INSERT INTO feedback (part, person, thread, good, at) VALUES ('p', 'x', %s, TRUE, 1)"
+        )
+        connection.execute(rated, [thread])
+        connection.execute("UPDATE store SET version = version - 1")
+        if lacks == "reason":
+            connection.execute("ALTER TABLE feedback DROP COLUMN reason")
+    written = parley("feedback")
+    if lacks == "reason":
+        assert written.stdout == ""
+        assert WORDS not in written.stderr
+        assert "has the tables of an earlier version of Parley" in written.stderr
+    else:  # it upgrades nothing, so it says what it can't do
+        assert WORDS in written.stderr
+        assert (
+            "The audit does not have this export: The store has the format of an" in written.stderr
+        )
+        assert len(written.stdout.splitlines()) == 1
+        with psycopg.connect(postgres_url) as connection:
+            assert connection.execute("SELECT version FROM store").fetchall() == [
+                (newest_format() - 1,)
+            ]
 
 
 @pytest.mark.usefixtures("fresh_imports")

@@ -85,6 +85,12 @@ async def test_a_rating_replaces_the_persons_earlier_one_of_a_part(tmp_path):
         await store.run(people.rate, "t", "part", BOB.id, good=False, reason="It is old.")
         rated = [(each.person, each.good, each.reason) for each in await store.run(people.ratings)]
         assert sorted(rated) == sorted([(ANN.id, True, ""), (BOB.id, False, "It is old.")])
+        await store.run(people.rate, "t", "part", BOB.id, good=False)
+        rated = {each.person: each.reason for each in await store.run(people.ratings)}
+        assert rated == {ANN.id: "", BOB.id: "It is old."}
+        await store.run(people.rate, "t", "part", BOB.id, good=True)
+        await store.run(people.rate, "t", "part", BOB.id, good=False)
+        assert {each.reason for each in await store.run(people.ratings)} == {""}
         with pytest.raises(NotFound):
             await store.run(people.rate, "none", "part", ANN.id, good=True)
 
