@@ -55,6 +55,18 @@ class Face:
         """The operator's picture, or a drawn one."""
         return self.picture or drawn(self.name)
 
+    def in_words(self, mark: str, *, address: bool, picture: bool, draws: bool, needs: str) -> str:
+        """The look on a platform that shows such pictures, or else the mark.
+
+        There, a picture of the operator's `needs` a setting ("" if the mark shows it).
+        """
+        if self.address and address:
+            return f"{self.name} with the picture at {self.address}"
+        if (self.picture and picture) or draws:
+            return f"{self.name} with its picture{'' if self.picture else ', which is drawn'}"
+        lacks = needs and (self.address or self.picture)
+        return f"{mark} {self.name}{f' (its picture needs {needs})' if lacks else ''}"
+
 
 @value
 class GivenFace:

@@ -114,14 +114,14 @@ class Config(AdapterSection):
 
     @override
     def look_of(self, face: Face) -> str:
-        if self.webhooks:
-            where = f"the picture at {face.address}" if face.address else "its picture"
-            drawn = "" if face.address or face.picture else ", which is drawn"
-            return f"{face.name} with {where}{drawn}"
-        if face.picture:
-            return f"its picture as an emoji, {face.name}"
-        lacks = " (its picture needs webhooks = true)" if face.address else ""
-        return f"{face.character} {face.name}{lacks}"
+        hooks, given = self.webhooks, bool(face.picture)
+        return face.in_words(
+            "its picture as an emoji," if given else face.character,
+            address=hooks,
+            picture=hooks,
+            draws=hooks,
+            needs="" if given else "webhooks = true",
+        )
 
     @property
     def api_address(self) -> str:

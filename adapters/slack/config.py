@@ -236,12 +236,10 @@ class Config(AdapterSection):
 
     @override
     def look_of(self, face: Face) -> str:
-        if face.address:
-            return f"{face.name} with the picture at {face.address}"
-        if face.picture and self.public_url:
-            return f"{face.name} with its picture"
-        lacks = " (its picture needs public_url)" if face.picture else ""
-        return f":{face.emoji}: {face.name}{lacks}"
+        served = bool(self.public_url)
+        return face.in_words(
+            f":{face.emoji}:", address=True, picture=served, draws=False, needs="public_url"
+        )
 
     def is_at_slack(self, url: str, service: str) -> bool:
         """True for Slack's "files" or "hooks", or the API's own host.
