@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gateway.conversation import InboundMessage
-from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
+from gateway.events import MessageQueued, Notice, SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.decisions import AcceptedMessage, QueueEntry
 from gateway.store.records import InboxOutcome, Situation, Thread, lane_groups_of
@@ -17,7 +17,7 @@ from gateway.store.turn_records import TOLD_AFTER
 from gateway.store.units import out_of_order
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
-from gateway.store.units.files import attach, expect
+from gateway.store.units.files import attach, expect, shown
 from gateway.store.units.queue import open_turn
 from gateway.store.units.rows import SUPERSEDED, create_thread
 from gateway.store.value_rows import update
@@ -97,12 +97,7 @@ class Acceptance:
         if title:
             told.append(ThreadRenamed(thread=thread.id, title=title))
         if self.met.busy:
-            text = HumanText(
-                inbox=inbox,
-                author=message.author.name,
-                text=message.text,
-                author_id=message.author.id,
-            )
+            (text,) = shown(self.connection, "id = :inbox", {"inbox": inbox})
             told.append(MessageQueued(thread=thread.id, message=text))
         if decision.anew:
             told.append(Notice(thread=thread.id, text=decision.anew))

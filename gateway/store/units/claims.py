@@ -60,7 +60,7 @@ from gateway.store.units.rows import (
     scalar,
     thread_of,
 )
-from gateway.store.value_rows import put, rows_as, update
+from gateway.store.value_rows import put, update
 from gateway.values import Origin
 
 OPEN = ("running", "paused", "waiting")
@@ -469,16 +469,8 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
 
 def shown_of(connection: Connection, turn: str) -> tuple[HumanText, ...]:
     """The messages that the turn is about, as events show them."""
-    rows = connection.fetch(
-        "SELECT id, author, author_name, text, COALESCE(edits, 0) AS again FROM inbox"
-        f" WHERE turn = :turn AND outcome IN ('turn', 'merged') {IN_ORDER}",
-        {"turn": turn},
-    )
-    names = {"inbox": "id", "author": "author_name", "author_id": "author"}
-    read = rows_as(HumanText, without=("files",), **names)
-    return tuple(
-        replace(text, files=file_units.names(connection, text.inbox)) for text in map(read, rows)
-    )
+    which = f"turn = :turn AND outcome IN ('turn', 'merged') {IN_ORDER}"
+    return file_units.shown(connection, which, {"turn": turn})
 
 
 def first_asked_at(connection: Connection, turn: str) -> float | None:

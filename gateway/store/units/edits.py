@@ -78,7 +78,7 @@ def change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
                 "inbox": target.inbox,
             },
         )
-        events = targets.shown(acceptance.connection, target, message.text)
+        events = targets.show_again(acceptance.connection, target)
     outcome = "waiting" if target.waits else "its turn had begun"
     number = str(target.inbox)
     acceptance.note("message.edited", thread=target.thread, object=number, outcome=outcome)

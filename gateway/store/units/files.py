@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
 from gateway.conversation import (
     AWAITED_SECONDS,
@@ -21,7 +22,7 @@ from gateway.conversation import (
     MissingFile,
     Quote,
 )
-from gateway.events import Notice, SessionEvent
+from gateway.events import HumanText, Notice, SessionEvent
 from gateway.store.connection import Connection, Row
 from gateway.store.decisions import FileArrival
 from gateway.store.operations import reads, writes
@@ -30,7 +31,7 @@ from gateway.store.rulebook import FileRules, MissingFileWords
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import open_turn
 from gateway.store.units.rows import find_thread, first, scalar
-from gateway.store.value_rows import update
+from gateway.store.value_rows import rows_as, update
 
 LONGEST_TEXT_FILE = 400_000
 """Bytes that are read of a text file: more than the team is shown."""
@@ -124,6 +125,18 @@ def names(connection: Connection, inbox: int) -> tuple[str, ...]:
         {"inbox": inbox},
     )
     return tuple(row["name"] for row in rows)
+
+
+def shown(connection: Connection, which: str, values: Mapping[str, Any]) -> tuple[HumanText, ...]:
+    """Messages as events show them, with the names of their files."""
+    rows = connection.fetch(
+        "SELECT id, author, author_name, text, COALESCE(edits, 0) AS again FROM inbox"
+        f" WHERE {which}",
+        values,
+    )
+    fields = {"inbox": "id", "author": "author_name", "author_id": "author"}
+    read = rows_as(HumanText, without=("files",), **fields)
+    return tuple(replace(text, files=names(connection, text.inbox)) for text in map(read, rows))
 
 
 def _why(connection: Connection, row: Row) -> str:

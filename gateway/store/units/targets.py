@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gateway.conversation import AwaitedFile, ConversationKey, InboundMessage, Quote
-from gateway.events import HumanText, MessageQueued, Notice, SessionEvent
+from gateway.events import MessageQueued, Notice, SessionEvent
 from gateway.store.connection import Connection, Row
 from gateway.store.records import InboxKind, InboxOutcome, TurnStatus
 from gateway.store.rulebook import Offer
 from gateway.store.units.events import add_events
-from gateway.store.units.files import IS_FOREIGN, LEFT_OUT, NOT_THERE, UNREAD_PART, attach
+from gateway.store.units.files import IS_FOREIGN, LEFT_OUT, NOT_THERE, UNREAD_PART, attach, shown
 from gateway.store.units.rows import first, quotes_of, scalar
 from gateway.store.value_rows import update
 
@@ -256,12 +256,8 @@ def make_offer(connection: Connection, target: Target, offer: Offer) -> tuple[Se
     return add_events(connection, target.thread, [notice])
 
 
-def shown(connection: Connection, target: Target, text: str) -> tuple[SessionEvent, ...]:
+def show_again(connection: Connection, target: Target) -> tuple[SessionEvent, ...]:
     """Show a waiting message as it is now."""
-    queued = MessageQueued(
-        thread=target.thread,
-        message=HumanText(
-            inbox=target.inbox, author=target.name, text=text, author_id=target.author
-        ),
-    )
+    (text,) = shown(connection, "id = :inbox", {"inbox": target.inbox})
+    queued = MessageQueued(thread=target.thread, message=text)
     return add_events(connection, target.thread, [queued])

@@ -125,9 +125,11 @@ async def test_a_waiting_message_is_what_its_author_has_made_of_it(tmp_path):
         events = await platform.events(thread, 2)
         counts = await platform.gateway.store.run(count_units.counts)
     assert (edited.outcome, twice.outcome, twice.inbox) == ("merged", "refused", 0)
-    assert [(e.message.inbox, e.message.text) for e in of(MessageQueued, events)] == [
-        (queued.inbox, "b"),
-        (queued.inbox, "b, no: c"),
+    assert [
+        (e.message.inbox, e.message.text, e.message.files) for e in of(MessageQueued, events)
+    ] == [
+        (queued.inbox, "b", (FILE.name,)),
+        (queued.inbox, "b, no: c", ()),
     ]
     assert texts(events) == ["a", "b, no: c"]
     assert platform.told()[-1] == "b, no: c"  # the file is gone with the edit

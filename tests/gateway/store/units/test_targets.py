@@ -177,9 +177,9 @@ async def test_what_may_be_done_is_offered_once(tmp_path: Path) -> None:
 
     async with store.own():
         await take(store, number="1")
-        [shown] = await store.write(lambda it: targets.shown(it, target(it), "hello"))
+        [shown] = await store.write(lambda it: targets.show_again(it, target(it)))
         assert isinstance(shown, MessageQueued)
-        assert (shown.message.text, shown.message.author) == ("hello", "Ann")
+        assert (shown.message.text, shown.message.author) == ("hi", "Ann")
         work = await begin(store)
         [notice] = await store.write(offer)
         assert isinstance(notice, Notice)
