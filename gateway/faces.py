@@ -56,7 +56,7 @@ class Face:
         return self.picture or drawn(self.name)
 
     def in_words(self, mark: str, *, address: bool, picture: bool, draws: bool, needs: str) -> str:
-        """The look on a platform that shows such pictures, or else the mark.
+        """The look: a picture where the platform shows it, or the mark.
 
         There, a picture of the operator's `needs` a setting ("" if the mark shows it).
         """
