@@ -408,8 +408,9 @@ async def test_a_message_is_taken_in_the_same_few_statements_however_many_wait(t
             )
             await store.run(inbox.accept, decided(message, thread="t"))
             said[number] = work_of(statements)
-    # One to know what it meets, it and its key, and that it waits: two. Six steps of triggers.
-    assert len(said[2]) == 5 + 6
+    # One to know what it meets, it and its key, and that it waits: two, and two to show it there.
+    # Six steps of triggers.
+    assert len(said[2]) == 7 + 6
     assert said[59] == said[2]
 
 
