@@ -17,7 +17,6 @@ OTHERS = {
     ("inbound/parse_interactions.py", "_form_text"): "the fields of a form",
     ("connection/message_body.py", "__post_init__"): "what is sent",
     ("inbound/parse_interactions.py", "_parse_files"): "files of a command, read as a message's",
-    ("outbound/webhooks.py", "_with_buttons"): "what is sent",
 }
 """Functions that name such a field, and of what."""
 
