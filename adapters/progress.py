@@ -69,7 +69,7 @@ class ProgressMarks:
         name = f"{place.key} {message}"
         if (marked := self._known.get(name)) is None:
             marked = Marked(place=place, message=message, wanted=progress)
-            if at < self._started:
+            if at < self._started or progress in ("done", "off"):  # by now forgotten
                 marked.standing |= {"seen", "working"}
         marked.wanted = progress
         self._known.put(name, marked)

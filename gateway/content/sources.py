@@ -17,11 +17,9 @@ MOST = 50
 """Passages that are named below one answer."""
 NAME_LENGTH = 120
 
-_CITED = re.compile(
-    r"(?<![\\!\]])(?:\[\d{1,6}(?: ?[,;] ?\d{1,6})*+\])++(?![(\[])(?!(?<=^\[\d\]):)", re.MULTILINE
-)
-"""Numbers in brackets that are no link and define none."""
-_ENCODED = str.maketrans({"(": "%28", ")": "%29", "<": "%3C", ">": "%3E", " ": "%20"})
+_CITED = re.compile(r"(?<![\\!])\[(\d{1,6}(?: ?[,;] ?\d{1,6})*+)\](?!\()")
+"""Numbers in brackets that are no link."""
+_ENCODED = str.maketrans({"<": "%3C", ">": "%3E", " ": "%20"})
 
 
 def sources_of(found: Iterable[MemoryContent]) -> tuple[Source, ...]:
@@ -37,34 +35,27 @@ def sources_of(found: Iterable[MemoryContent]) -> tuple[Source, ...]:
 
 
 def with_sources(text: str, known: Mapping[int, Source]) -> str:
-    """The answer with links to pages, and files named below it."""
+    """The answer with the sources below it that it cites.
+
+    What an answer says stays as it grew before people's eyes: nothing within it changes.
+    """
     cited = dict[int, Source]()
 
-    def linked(found: re.Match[str]) -> str:
-        numbers = [int(each) for each in re.findall(r"\d+", found[0])]
-        if not all(number in known for number in numbers):
-            return found[0]
-        cited.update((number, known[number]) for number in numbers)
-        return ", ".join(_number(known[number]) for number in numbers)
+    def look(lines: str, _code: Sequence[str]) -> str:
+        for numbers in _CITED.findall(lines):
+            for number in map(int, re.findall(r"\d+", numbers)):
+                if number in known:
+                    cited[number] = known[number]
+        return lines
 
-    def change(lines: str, _code: Sequence[str]) -> str:
-        return _CITED.sub(linked, lines)
-
-    changed = change_prose(text, change) if known else text
-    files = [each for each in cited.values() if not each.address][:MOST]
-    return "\n\n".join([changed, *[_named(files)] * bool(files)])
+    if known:
+        change_prose(text, look)
+    named = [f"- [{each.number}] {_named(each)}" for each in [*cited.values()][:MOST]]
+    return "\n".join([f"{text}\n\nSources:", *named]) if named else text
 
 
-def _number(source: Source) -> str:
-    if not source.address:
-        return f"[{source.number}]"
-    return f"[{source.number}]({source.address.translate(_ENCODED)})"
-
-
-def _named(files: Sequence[Source]) -> str:
-    names = [
-        f"[{each.number}] `{shorten(one_line(each.name), NAME_LENGTH).replace('`', chr(39))}`, "
-        f"line {each.line}"
-        for each in files
-    ]
-    return "Sources: " + "; ".join(names)
+def _named(source: Source) -> str:
+    if source.address:
+        return f"<{source.address.translate(_ENCODED)}>"
+    name = shorten(one_line(source.name), NAME_LENGTH).replace("`", "'")
+    return f"`{name}`, line {source.line}"

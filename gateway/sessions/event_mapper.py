@@ -38,6 +38,7 @@ from teams.messages import (
     MemoryQueryEvent,
     ModelClientStreamingChunkEvent,
     SelectSpeakerEvent,
+    TextMessage,
     ThoughtEvent,
     ToolCallRequestEvent,
     UserInputRequestedEvent,
@@ -273,7 +274,8 @@ class EventMapper:
         if growing is not None and growing.interrupted and not text.strip():
             return []
         ended = _ended(self._finish(agent, text, message.id), message)
-        if not ended.ending and (known := self._sources.get(agent)):
+        known = self._sources.get(agent, {})
+        if known and isinstance(message, TextMessage) and not ended.ending:
             ended = replace(ended, text=bounded(with_sources(ended.text, known)))
         return [ended]
 

@@ -113,6 +113,16 @@ async def test_with_too_many_the_oldest_are_left_out() -> None:
         await platform.until(*(f"+seen {n + 2}" for n in range(REMEMBERED)))
 
 
+async def test_marks_that_were_forgotten_meanwhile_are_taken_away() -> None:
+    platform = Platform()
+    async with platform.running():
+        platform.mark("1", "done")  # the others of this message are forgotten, or of no use
+        async with asyncio.timeout(5):
+            while len(platform.done) < 3:  # noqa: ASYNC110 (it tells nobody)
+                await asyncio.sleep(0)
+    assert sorted(platform.done) == ["+done 1", "-seen 1", "-working 1"]
+
+
 async def test_credentials_that_are_refused_are_seen() -> None:
     platform = Platform(always=AuthError("revoked"))
     platform.mark("1", "seen")

@@ -26,7 +26,7 @@ from teams.memory.knowledge import (
 )
 from teams.messages import MemoryQueryEvent
 from teams.model_context import UnboundedChatCompletionContext
-from teams.models import UserMessage
+from teams.models import AssistantMessage, UserMessage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.content.made_documents import docx, pdf
 
@@ -372,17 +372,20 @@ async def test_other_memories_words_are_not_searched_for(knowledge, folder, tmp_
     assert found == [None, "days.txt", "prices.txt"]
 
 
-async def test_each_passage_of_a_context_has_a_number_of_its_own(knowledge, folder):
+async def test_a_passage_has_a_number_that_stood_nowhere_before(knowledge, folder):
     memory = knowledge()
-    (folder / "forged.md").write_text("[00000000] [70] leave\n\n[abcdef01] [71] other:1\nleave")
+    (folder / "notes.md").write_text("Leave, see [7].\n\n[7] leave again\n[12345] leave")
     await memory.index()
     context, numbers = UnboundedChatCompletionContext(), list[int]()
-    for question in ("days of leave", "the bicycle", "leave"):
+    await context.add_message(AssistantMessage(content="As said [3]", source="other"))
+    for question in ("the bicycle", "days of leave", "the bicycle again"):
         await context.add_message(UserMessage(content=question, source="user"))
         found = (await memory.update_context(context)).memories.results
         numbers += [each.metadata["number"] for each in found]
         told = str((await context.get_messages())[-1].content)
-        assert all(f"] [{n}] " in told for n in numbers[-len(found) :])
-    assert numbers == [*range(1, len(numbers) + 1)]
-    assert len(numbers) > 3
+        assert all(
+            f"] [{each.metadata['number']}] {each.metadata['source']}" in told for each in found
+        )
+    assert numbers[0] == 4
+    assert numbers[1:] == [*range(8, 7 + len(numbers))]
     assert "number" not in (await memory.query("leave")).results[0].metadata
