@@ -22,6 +22,7 @@ from gateway.homes import HomeSurface, Visit
 from gateway.store.records import Request
 from gateway.store.units import adapters, outbox
 from gateway.store.units.homes import VISITED
+from gateway.store.units.rows import FREE
 from gateway.surface import RateLimited, TextSurface, offers
 
 LOG = logging.getLogger("gateway.delivery")
@@ -84,15 +85,20 @@ class HomePages:
 
     async def _follow(self) -> None:
         with self._homes.parts.bus.activity() as activity:
+            first = True  # an earlier process may not have shown what has happened
             while True:
                 with _tolerated("a look at requests"):
-                    await self._look()
+                    await self._look(everywhere=first)
+                    first = False
                 if await activity.take() is None:
                     return
                 await sleep(self._clock, LOOK_EVERY)
 
-    async def _look(self) -> None:
-        """Want the pages of those whose requests opened or closed."""
+    async def _look(self, *, everywhere: bool) -> None:
+        """Want the pages of those whose requests opened or closed.
+
+        `everywhere`: in the threads of all nodes.
+        """
         before = self._requests
         self._requests = now = await self._homes.open_requests(self._platform, before)
         if not (ids := now.keys() ^ before.keys()):
@@ -101,18 +107,18 @@ class HomePages:
         visits = [_visit(name, text) for name, text in marks.items() if name.startswith(VISITED)]
         for id in ids if visits else ():
             request = now.get(id) or before[id]
-            if await self._mine(request):
+            if everywhere or await self._mine(request):
                 for visit, at in visits:
                     if self._homes.is_theirs(Author(id=visit.person), request):
                         self._want(visit, at)
 
     async def _mine(self, request: Request) -> bool:
-        """True if this node tells of the request's thread."""
+        """True if this node tells of the request's thread, or none does."""
         try:
             thread = await self._run(outbox.delivery, request.thread)
         except NotFound:
             return True
-        return self._homes.parts.nodes.tells_for(thread.owner)
+        return thread.owner == FREE or self._homes.parts.nodes.tells_for(thread.owner)
 
     def _want(self, visit: Visit, shown: float) -> None:
         latest = self._clock.time() + EVERY  # the clock may have been set back
@@ -134,13 +140,19 @@ class HomePages:
                     await self._show_once(visit)
 
     async def _show_once(self, visit: Visit) -> None:
+        name = f"{VISITED}{visit.person}"
+        marks = await self._run(adapters.marks, self._platform, name)
+        shown = _visit(name, marks[name])[1] if name in marks else 0.0
+        if 0 <= self._clock.time() - shown < EVERY:  # by another node
+            self._want(visit, shown)
+            return
         author = await self._surface.visitor(visit)
         if author.id != visit.person:
             return
         # It may not have been looked at what is open now.
         requests = await self._homes.open_requests(self._platform, self._requests)
         home = await self._homes.home(author, self._platform, visit, requests)
-        at, name = self._clock.time(), f"{VISITED}{visit.person}"
+        at = self._clock.time()
         await self._run(adapters.mark, self._platform, name, _mark(visit, at))
         try:
             await self._surface.show_home(visit, home)
