@@ -268,8 +268,13 @@ class Access:
         """Manners of a turn that somebody has asked for in a thread."""
         if key.is_local:
             return self.terminal
-        route = self._route(self.at(key, direct=direct), asker, key)
-        return PLAIN_MANNERS if route is None else _manners(route)
+        there = self.at(key, direct=direct)
+        mine = [route for route in there if _lets_in(route, asker, key)]
+        if not mine and (len(there) == 1 or self.operators.include(asker)):
+            mine = there
+        # A code has let them in. Nobody is told what another route's people are to be told.
+        mine = mine or [route for route in there if direct and route.pairing]
+        return _manners(mine[0]) if mine else PLAIN_MANNERS
 
     def _route(self, there: Sequence[Route], author: Author, key: ConversationKey) -> Route | None:
         """The author's route of a place, or the first."""

@@ -175,7 +175,8 @@ class MessageRules:
         """Decision on a message with its files, and a notice on waiting."""
         thread, message = situation.thread, self.message
         if files := message.attachments:
-            held = thread.attached if thread else 0
+            anew = isinstance(decision, QueueEntry) and decision.anew
+            held = thread.attached if thread and not anew else 0
             if said := refusal(files, self.files, held=held):
                 return MessageRefusal(reason="files", reply=said)
         if isinstance(decision, MessageEdit):

@@ -101,5 +101,5 @@ class Replies:
             user=draft.user,
             thread_ts=root if threaded else None,
             text=said,
-            blocks=blocks,
+            blocks=blocks if threaded else None,  # a choice would not say for which thread it is
         )

@@ -10,8 +10,10 @@ from pydantic import ValidationError
 from gateway.access.authority import Access
 from gateway.client import Answer
 from gateway.config.routes import Reset, Route
-from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.config.settings import Attachments
+from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
 from gateway.events import InputRequested, Notice
+from gateway.gateway import Limits
 from gateway.inbound.resets import HOUR, why_anew
 from gateway.registry import ToolRule
 from gateway.store.units import events as event_units
@@ -85,6 +87,23 @@ async def test_the_next_message_begins_a_new_thread_with_a_notice(tmp_path: Path
         assert there is not None
         assert there.id == second
         assert not of(Notice, await gateway.store.run(event_units.events, first))
+
+
+async def test_a_full_thread_does_not_refuse_the_file_that_begins_another(tmp_path: Path):
+    limits = Limits(attachments=Attachments(thread_mb=0.001))
+    file = Attachment(name="a.txt", media_type="text/plain", data=b"a" * 700)
+    more = {"access": access(), "limits": limits}
+    async with opened(tmp_path, lambda: solo("One.", "Two."), **more) as gateway:
+
+        async def say(text: str) -> tuple[str, str]:
+            message = InboundMessage(key=KEY, author=ANN, text=text, attachments=(file,))
+            said = await gateway.accept(message)
+            await until(gateway, said.thread, ends)
+            return said.thread, said.outcome
+
+        first, second = await say("hi"), await say("again")
+    assert first[0] != second[0]
+    assert second[1] == "turn"
 
 
 async def test_no_turn_and_no_question_is_cut_off(tmp_path: Path):

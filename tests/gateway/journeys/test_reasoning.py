@@ -150,6 +150,18 @@ def test_the_route_of_who_asks_says_it(person: Author, channel: str, direct: boo
     assert access.manners(ConversationKey.local("t"), ANN, direct=False) == PLAIN_MANNERS
 
 
+def test_whom_a_code_has_let_in_is_not_told_what_another_route_says():
+    of_ann = {"users": ["ANN"], "dm": True, "instructions": "Ann is told all."}
+    paired = {"users": [], "dm": True, "pairing": True, "reasoning": "hide"}
+    routes = [Route.model_validate({"adapter": "slack", **each}) for each in (of_ann, paired)]
+    key = ConversationKey(platform="slack", workspace="T1", channel="D1", root="1")
+    manners = Access(routes=routes).manners(key, BOB, direct=True)
+    assert (manners.instructions, manners.reasoning) == ("", "hide")
+    assert Access(routes=routes).manners(key, ANN, direct=True).instructions == "Ann is told all."
+    operator = Access([BOB.id], routes=routes).manners(key, BOB, direct=True)
+    assert operator.instructions == "Ann is told all."
+
+
 @pytest.mark.parametrize(
     ("text", "here", "anywhere"),
     [

@@ -67,3 +67,15 @@ async def test_a_team_is_chosen_from_a_menu(tmp_path: Path, place: str) -> None:
         await run.delivered()
         newest, *_ = await run.store.run(threads.threads)
         assert newest.team == "other"
+
+
+async def test_above_the_threads_of_a_channel_there_is_no_menu(tmp_path: Path) -> None:
+    route = EVERYWHERE | {"teams": ["demo", "other"]}
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, routes=[route]) as run,
+    ):
+        ann = slack.person("ann")
+        await ann.asks("general", "!team")
+        await run.until(lambda: "!team NAME" in str(slack.private(ann)))
+        assert "static_select" not in str(slack.private(ann)[-1].blocks)
