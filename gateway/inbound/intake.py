@@ -142,12 +142,14 @@ class Intake:
         A person's forks begin one after the other: each sees the limits, and none is made twice.
         """
         asking = [each for each in judged if _asks_for_fork(each)]
+        if not asking:
+            yield judged
+            return
         async with AsyncExitStack() as stack:
             for person in sorted({each.message.author.id for each in asking}):
                 await stack.enter_async_context(self._forks.setdefault(person, asyncio.Lock()))
-            if asking:
-                dropped = unless_begun(self._store, *(each.new.id for each in asking))
-                await stack.enter_async_context(dropped)
+            dropped = unless_begun(self._store, *(each.new.id for each in asking))
+            await stack.enter_async_context(dropped)
             yield tuple(
                 [await self._with_plan(each) if _asks_for_fork(each) else each for each in judged]
             )

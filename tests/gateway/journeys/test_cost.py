@@ -130,8 +130,8 @@ async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
             with Calls(*LOOP) as calls:
                 await turn(gateway, thread, SAYING)
             counts.append(calls.count)
-    # 920 to 945 with Python 3.11: on a busy machine a turn is noticed in more steps.
-    assert 600 < min(counts[1:]) < 960
+    # 930 to 965 with Python 3.11: on a busy machine a turn is noticed in more steps.
+    assert 600 < min(counts[1:]) < 980
 
 
 async def test_chunks_are_never_rows(tmp_path):
