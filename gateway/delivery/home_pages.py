@@ -85,7 +85,7 @@ class HomePages:
 
     async def _follow(self) -> None:
         with self._homes.parts.bus.activity() as activity:
-            first = True  # an earlier process may not have shown what has happened
+            first = True  # an earlier process may not have shown what has opened
             while True:
                 with _tolerated("a look at requests"):
                     await self._look(everywhere=first)

@@ -240,6 +240,17 @@ async def test_two_forks_whose_threads_nobody_heard_of_have_one_each(
     assert [name for name in marks if "fork" in name or "fork" in marks[name]] == []
 
 
+async def forked_turns(discord: DiscordSimulator, gateway: Gateway) -> tuple[Channel, Channel]:
+    """A thread with two turns, and its fork."""
+    thread = await two_turns(discord, gateway)
+    await discord.person("alice").slash(thread, "fork")
+    general = discord.channel("general")
+    (fork,) = await discord.until(lambda: new_threads(discord, general, thread))
+    await said(discord, fork, "is a fork of")
+    await wait_delivered(gateway)
+    return thread, fork
+
+
 UNKNOWN = Refusal(404, 10003, "Unknown Channel")
 NO_ACCESS = Refusal(403, 50001, "Missing Access")
 
@@ -252,11 +263,7 @@ async def test_the_fork_of_a_thread_that_nobody_can_look_at_does_not_begin_in_pu
     config = config_of(discord, threads="private")
     model = ScriptedModel(*ANSWERS)
     async with serving(discord, tmp_path, partial(solo, model), config=config) as gateway:
-        thread = await two_turns(discord, gateway)
-        await alice.slash(thread, "fork")
-        (fork,) = await discord.until(lambda: new_threads(discord, general, thread))
-        await said(discord, fork, "is a fork of")
-        await wait_delivered(gateway)
+        _, fork = await forked_turns(discord, gateway)
     async with serving(discord, tmp_path, partial(solo, ScriptedModel())) as gateway:
         discord.faults.plan(refusal, method="GET", path=f"/channels/{fork.id}", times=-1)
         await alice.slash(fork, "fork")
@@ -273,11 +280,7 @@ async def test_what_belongs_to_a_private_thread_that_was_deleted_is_never_said_i
     config = config_of(discord, threads="private")
     model = ScriptedModel(*ANSWERS)
     async with serving(discord, tmp_path, partial(solo, model), config=config) as gateway:
-        thread = await two_turns(discord, gateway)
-        await alice.slash(thread, "fork")
-        (fork,) = await discord.until(lambda: new_threads(discord, general, thread))
-        await said(discord, fork, "is a fork of")
-        await wait_delivered(gateway)
+        thread, fork = await forked_turns(discord, gateway)
         begun = await gateway.store.run(threads.threads, search="fork")
 
     def ask(connection: Any) -> Any:
